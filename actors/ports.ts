@@ -1,0 +1,124 @@
+/**
+ * The doors between the actors and the world: interfaces only. `actors/adapters/` implement them, `actors/main.ts`
+ * wires them, the simulator has its own.
+ *
+ * @module
+ */
+import type { Json } from "../lib/json.ts";
+import type { RecordBatch } from "../lib/record_batch.ts";
+
+/** Where records come from: one source split. */
+export interface Source {
+  /** The configuration's `source.type`: part of what a state was written with. */
+  readonly kind: string;
+  /** For dead letters and messages: a path, `-`, a topic. */
+  readonly name: string;
+  /** Whether what was read can be read again after a crash: a file or Kafka, but not a pipe. */
+  readonly rereadable: boolean;
+  /** Whether the wall clock may move its watermark on (SPEC 3). */
+  readonly live: boolean;
+  /**
+   * Opens at a checkpoint's position, or at the start where that is null.
+   *
+   * @throws {Error} where the position is not one of this source's (a file that shrank or begins otherwise)
+   */
+  open(position: Json | null): Promise<void>;
+  /**
+   * The next records, at least one; null at the end of the input. Waits where there is nothing yet.
+   * Rejects with the signal's reason when it is aborted, without losing what it had read: the next call returns it.
+   */
+  read(signal: AbortSignal): Promise<RecordBatch | null>;
+  /** Whether nothing is known to be unread: the last read found less than it could have taken. */
+  caughtUp(): boolean;
+  /** Tells the source that everything up to this position is in a durable checkpoint. */
+  acknowledge(position: Json): Promise<void>;
+  close(): void;
+}
+
+/** Lines on their way to a sink: `bytes[0 .. byteLength)`, each line ended by `\n`. */
+export interface LineBatch {
+  readonly bytes: Uint8Array;
+  readonly byteLength: number;
+  readonly count: number;
+}
+
+/** Where lines go: triggers to one, dead letters to another. */
+export interface Sink {
+  /** For messages. */
+  readonly name: string;
+  /** Whether what was written can be read back after a crash: a file, but not a pipe. */
+  readonly readable: boolean;
+  /**
+   * Opens behind all that is there. Where a checkpoint's position is given, a torn last line behind it is cut off.
+   *
+   * @throws {Error} where the output is shorter than the position says
+   */
+  open(position: Json | null): Promise<void>;
+  /** The whole lines behind the position given to `open`, without their `\n`. Nothing where not `readable`. */
+  readBack(): AsyncIterable<Uint8Array>;
+  /** Hands the lines over, in order. The batch may be reused once this resolves. */
+  write(lines: LineBatch): Promise<void>;
+  /** Makes durable what was written (`fdatasync`); resolves with the position behind it. */
+  flush(): Promise<Json>;
+  close(): void;
+}
+
+/** A chunk of a checkpoint: up to 60 KiB of bytes under an ascending number in one of a few streams. */
+export interface CheckpointChunk {
+  readonly stream: string;
+  readonly id: number;
+  readonly bytes: Uint8Array;
+}
+
+/** A half-open range of chunks. */
+export interface ChunkRange {
+  readonly stream: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** One checkpoint: what is new, what is no longer needed, and the manifest that makes it so. */
+export interface CheckpointCommit {
+  readonly put: readonly CheckpointChunk[];
+  readonly drop: readonly ChunkRange[];
+  readonly manifest: Uint8Array;
+}
+
+/** Another process has taken this split over: nothing may be written any more. */
+export class FencedError extends Error {
+  override readonly name = "FencedError";
+}
+
+/** Where a split's checkpoints are kept. Chunks first, then the manifest, fenced: all or nothing. */
+export interface CheckpointStore {
+  /** For messages: where the state is. */
+  readonly name: string;
+  /**
+   * Takes the split over from whoever had it (their commits fail from here on), and returns the manifest, null if there
+   * is none yet.
+   */
+  open(): Promise<Uint8Array | null>;
+  /** The chunks of a range, ascending. A missing one is an error. */
+  read(range: ChunkRange): AsyncIterable<Uint8Array>;
+  /**
+   * Makes a checkpoint durable: after a crash either all of it is there or nothing.
+   *
+   * @throws {FencedError} where another process has taken over
+   */
+  commit(commit: CheckpointCommit): Promise<void>;
+  close(): void;
+}
+
+/** What the operating system tells of time, and the event loop's turns. */
+export interface Clock {
+  /** µs since the Unix epoch. May jump. */
+  wallUs(): number;
+  /** µs since some start. Never goes back. */
+  monotonicUs(): number;
+  /** Resolves after `us`; rejects with the signal's reason if that is aborted first. */
+  delay(us: number, signal?: AbortSignal): Promise<void>;
+  /** Resolves in a later turn of the event loop, after I/O had its chance. */
+  nextTurn(): Promise<void>;
+  /** Calls back each `us` until the returned function is called. */
+  every(us: number, callback: () => void): () => void;
+}
