@@ -20,9 +20,10 @@ export interface Source {
   /**
    * Opens at a checkpoint's position, or at the start where that is null.
    *
+   * @returns whether it goes on at the position, so that the same records come again
    * @throws {Error} where the position is not one of this source's (a file that shrank or begins otherwise)
    */
-  open(position: Json | null): Promise<void>;
+  open(position: Json | null): Promise<"resumed" | "started">;
   /**
    * The next records, at least one; null at the end of the input. Waits where there is nothing yet.
    * Rejects with the signal's reason when it is aborted, without losing what it had read: the next call returns it.
@@ -98,6 +99,8 @@ export interface CheckpointStore {
    * is none yet.
    */
   open(): Promise<Uint8Array | null>;
+  /** Deletes all chunks outside these ranges: what a checkpoint that was not completed has left behind. */
+  sweep(live: readonly ChunkRange[]): Promise<void>;
   /** The chunks of a range, ascending. A missing one is an error. */
   read(range: ChunkRange): AsyncIterable<Uint8Array>;
   /**

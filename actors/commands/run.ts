@@ -1,0 +1,244 @@
+/**
+ * `fencepost run`: records in, triggers out, until the input ends or a signal comes.
+ *
+ * @module
+ */
+import { type Config, configToJson } from "../../lib/config.ts";
+import { DEAD_LETTER_REASONS } from "../../lib/dead_letter.ts";
+import { FenceRules } from "../../lib/fence_rules.ts";
+import { Identity } from "../../lib/identity.ts";
+import { SharedCount } from "../../lib/partition.ts";
+import { formatTimestamp } from "../../lib/time.ts";
+import { KvStore } from "../adapters/kv_store.ts";
+import { NdjsonSink } from "../adapters/ndjson_sink.ts";
+import { NdjsonSource } from "../adapters/ndjson_source.ts";
+import type { Clock } from "../ports.ts";
+import type { Opened, SplitReport } from "../split_actor.ts";
+import { System } from "../system.ts";
+import { Ticker } from "../ticker.ts";
+
+/** How long a signal may take to be obeyed, µs. */
+export const DRAIN_US = 10_000_000;
+const PROGRESS_US = 500_000;
+
+/** What the command needs of the process it runs in. */
+export interface RunEnvironment {
+  readonly clock: Clock;
+  /** Writes to stderr. */
+  readonly say: (text: string) => void;
+  /** Whether stderr is a terminal. */
+  readonly terminal: boolean;
+  /** Calls back at SIGTERM and SIGINT until the returned function is called. */
+  readonly onSignal: (callback: () => void) => () => void;
+  /** Ends the process at once. */
+  readonly exit: (status: number) => never;
+}
+
+/** What was asked for besides the configuration. */
+export interface RunOptions {
+  readonly config: Config;
+  readonly summary: "text" | "json";
+}
+
+/** Runs; returns the exit status. What it throws is an error of the world, to be said in one line. */
+export async function run(options: RunOptions, environment: RunEnvironment): Promise<number> {
+  const { config } = options;
+  const { clock, say } = environment;
+  const identity = await Identity.create(config.identity);
+  const rules = new FenceRules(config.dwell.rules);
+  const ticker = new Ticker(clock, config.dwell.tickUs);
+  const progress = new Progress(environment);
+  const notice = (message: string): void => progress.say(`fencepost: ${message}`);
+  const startedUs = clock.monotonicUs();
+  const system = new System({
+    clock,
+    notice,
+    opened: (opened) => sayOpened(opened, config, notice, system.report()),
+    ports: () => ({
+      source: new NdjsonSource({ ...config.source, onNotice: notice }),
+      sink: new NdjsonSink({ path: config.sink.path, onNotice: notice }),
+      deadLetters: new NdjsonSink({ path: config.deadLetters.path, onNotice: notice }),
+      store: new KvStore({ directory: config.checkpoint.path, split: "ndjson" }),
+    }),
+    split: (ports) => {
+      sayWeaker(ports, notice);
+      const pairBound = new SharedCount(config.pairs.capacity);
+      return { ...ports, config, clock, ticker, identity, rules, pairBound, notice };
+    },
+  });
+  let stopping = false;
+  const unsubscribe = environment.onSignal(() => {
+    if (stopping) return;
+    stopping = true;
+    system.stop();
+    clock.delay(DRAIN_US).then(() => {
+      say("fencepost: Could not finish within 10 s; nothing is lost, the next start goes on from the last checkpoint\n");
+      environment.exit(1);
+    });
+  });
+  const stopProgress = environment.terminal
+    ? clock.every(PROGRESS_US, () => progress.show(system.report(), clock.monotonicUs() - startedUs))
+    : (): void => {};
+  try {
+    await system.run();
+  } finally {
+    unsubscribe();
+    stopProgress();
+    progress.clear();
+    ticker.stop();
+  }
+  const report = system.report();
+  if (report !== null) {
+    const elapsedUs = clock.monotonicUs() - startedUs;
+    say(options.summary === "json" ? summaryJson(report, elapsedUs) : summaryText(report, elapsedUs));
+  }
+  return 0;
+}
+
+/** The configuration in force, as `--print-config` shows it. */
+export function printConfig(config: Config): string {
+  return JSON.stringify(configToJson(config), null, 2) + "\n";
+}
+
+function sayOpened(
+  opened: Opened,
+  config: Config,
+  notice: (message: string) => void,
+  report: SplitReport | null,
+): void {
+  if (!opened.resumed || report === null) return;
+  const known = [
+    `${report.read} records read`,
+    `${report.pairs} pairs`,
+    `${report.pendingDwells} pending dwells`,
+    `${report.windowIds} ids in the window`,
+  ];
+  if (opened.readBack > 0) known.push(`${opened.readBack} lines read back from the outputs`);
+  notice(
+    `Going on from the state in ${config.checkpoint.path} (${known.join(", ")}). ` +
+      `To begin afresh, use another --state directory or delete this one`,
+  );
+}
+
+function sayWeaker(
+  ports: { source: { rereadable: boolean; name: string }; sink: { readable: boolean; name: string } },
+  notice: (message: string) => void,
+): void {
+  if (!ports.source.rereadable) {
+    notice(
+      `The input ${ports.source.name} is a pipe and can't be read again: what was read since the last checkpoint is ` +
+        `gone if this process is killed`,
+    );
+  }
+  if (!ports.sink.readable) {
+    notice(
+      `The output ${ports.sink.name} can't be read back: after a crash, triggers since the last checkpoint come again, ` +
+        `with the same ids (at least once)`,
+    );
+  }
+}
+
+/** The line that shows how it goes, on a terminal. */
+class Progress {
+  readonly #environment: RunEnvironment;
+  #shown = false;
+
+  constructor(environment: RunEnvironment) {
+    this.#environment = environment;
+  }
+
+  show(report: SplitReport | null, elapsedUs: number): void {
+    if (report === null) return;
+    const { counters } = report;
+    const triggers = counters.enter + counters.exit + counters.dwell + counters.passedOn + counters.retract;
+    const perSecond = Math.round(report.readNow / Math.max(elapsedUs, 1) * 1e6);
+    const time = Number.isFinite(report.watermarkUs) ? ` · at ${formatTimestamp(report.watermarkUs)}` : "";
+    this.#environment.say(
+      `\r\x1b[K${report.readNow} read (${perSecond}/s) · ${triggers} triggers · ${counters.suppressed} suppressed · ` +
+        `${report.pendingDwells} pending${time}`,
+    );
+    this.#shown = true;
+  }
+
+  clear(): void {
+    if (this.#shown) this.#environment.say("\r\x1b[K");
+    this.#shown = false;
+  }
+
+  say(line: string): void {
+    this.clear();
+    this.#environment.say(line + "\n");
+  }
+}
+
+function summaryJson(report: SplitReport, elapsedUs: number): string {
+  const { counters } = report;
+  const summary = {
+    read: report.readNow,
+    read_in_all: report.read,
+    emitted: {
+      ENTER: counters.enter,
+      EXIT: counters.exit,
+      DWELL: counters.dwell,
+      DWELL_passed_on: counters.passedOn,
+      RETRACT: counters.retract,
+    },
+    suppressed: counters.suppressed,
+    dead_lettered: Object.fromEntries(Object.entries(report.deadLetters).filter(([, count]) => count > 0)),
+    silent: counters.silent,
+    absorbed: counters.absorbed,
+    late: counters.late,
+    late_skipped: counters.lateSkipped,
+    dwell_contradicted: counters.dwellContradicted,
+    flaps_in_bucket: counters.flapsInBucket,
+    watermark_forced: counters.watermarkForced,
+    held_groups_full: counters.heldGroupsFull,
+    evicted_live: report.evictedLive,
+    pairs: report.pairs,
+    pairs_evicted: counters.pairsEvicted,
+    pairs_over_capacity: counters.pairsOverCapacity,
+    pending_dwells: report.pendingDwells,
+    waiting: report.waiting,
+    watermark: Number.isFinite(report.watermarkUs) ? formatTimestamp(report.watermarkUs) : null,
+    checkpoints: report.checkpoints,
+    seconds: Math.round(elapsedUs / 1e3) / 1e3,
+    records_per_second: Math.round(report.readNow / Math.max(elapsedUs, 1) * 1e6),
+  };
+  return JSON.stringify(summary) + "\n";
+}
+
+function summaryText(report: SplitReport, elapsedUs: number): string {
+  const { counters } = report;
+  const seconds = elapsedUs / 1e6;
+  const lines: [string, string | number][] = [
+    ["read", `${report.readNow}${report.read === report.readNow ? "" : ` (${report.read} in all)`}`],
+    [
+      "emitted",
+      `${counters.enter} ENTER, ${counters.exit} EXIT, ${counters.dwell} DWELL` +
+      (counters.passedOn > 0 ? `, ${counters.passedOn} DWELL passed on` : "") +
+      (counters.retract > 0 ? `, ${counters.retract} RETRACT` : ""),
+    ],
+    ["suppressed", counters.suppressed],
+  ];
+  for (const reason of DEAD_LETTER_REASONS) {
+    if (report.deadLetters[reason] > 0) lines.push([`dead letters: ${reason}`, report.deadLetters[reason]]);
+  }
+  const sometimes: [string, number][] = [
+    ["silent", counters.silent],
+    ["absorbed", counters.absorbed],
+    ["late", counters.late],
+    ["late, earned nothing", counters.lateSkipped],
+    ["dwells contradicted", counters.dwellContradicted],
+    ["flaps in a bucket", counters.flapsInBucket],
+    ["watermark forced", counters.watermarkForced],
+    ["held groups full", counters.heldGroupsFull],
+    ["ids evicted live", report.evictedLive],
+    ["pairs evicted", counters.pairsEvicted],
+    ["still waiting", report.waiting],
+  ];
+  for (const [name, count] of sometimes) if (count > 0) lines.push([name, count]);
+  lines.push(["pairs", report.pairs], ["pending dwells", report.pendingDwells]);
+  const perSecond = Math.round(report.readNow / Math.max(seconds, 1e-6));
+  lines.push(["took", `${seconds.toFixed(2)} s, ${perSecond} records per second`]);
+  return lines.map(([name, value]) => `${name.padEnd(30)}${value}\n`).join("");
+}

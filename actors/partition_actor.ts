@@ -1,0 +1,117 @@
+/**
+ * A partition as an actor: takes messages from its bounded mailbox, puts them through the state machine, hands what comes
+ * of it to the sink. Everything it owns is its own; what it waits for is room in the sink.
+ *
+ * A message is a run of transitions with the clocks behind it, a barrier, or the end of the input. A step handles one
+ * message, or as much of one as `max_fires_per_turn` allows.
+ *
+ * | crash after | on restart | outside |
+ * |---|---|---|
+ * | apply, before emit | state and position of the checkpoint, read again | each trigger once |
+ * | emit, before checkpoint | what was written is read back; the same ids come out and are skipped | once over a sink that can be read back, else a repeat with the same id |
+ * | checkpoint, before acknowledge | the checkpoint's position wins over the source's | none |
+ *
+ * @module
+ */
+import type { EffectBuffer, LateRecord } from "../lib/effect.ts";
+import type { Partition } from "../lib/partition.ts";
+import type { TransitionBatch } from "../lib/transition_batch.ts";
+import type { Mailbox } from "./mailbox.ts";
+import type { Actor, Step } from "./scheduler.ts";
+import type { SinkActor } from "./sink_actor.ts";
+
+/** Pairs looked at for forgetting at each barrier. */
+const SWEEP_ROWS = 2048;
+
+/** What a partition is told. */
+export type PartitionMessage =
+  /** Transitions, if any, and then the watermark behind them. */
+  | { readonly type: "advance"; readonly batch: TransitionBatch | null; readonly watermarkUs: number }
+  /** The checkpoint's barrier: everything before it belongs to the checkpoint. */
+  | { readonly type: "barrier"; readonly watermarkUs: number; readonly met: () => void }
+  /** The input is complete: what still waits is applied. */
+  | { readonly type: "finish"; readonly done: () => void };
+
+/** What a partition actor works with. */
+export interface PartitionActorParts {
+  readonly number: number;
+  readonly partition: Partition;
+  readonly effects: EffectBuffer;
+  readonly mailbox: Mailbox<PartitionMessage>;
+  readonly sink: SinkActor;
+  /** A batch is done with. */
+  readonly recycle: (batch: TransitionBatch) => void;
+  /** Records that came too late to leave in order. */
+  readonly refuseLate: (records: readonly LateRecord[], epoch: number) => void;
+}
+
+/** See the module's header. */
+export class PartitionActor implements Actor {
+  readonly partition: Partition;
+  readonly mailbox: Mailbox<PartitionMessage>;
+  readonly #parts: PartitionActorParts;
+  readonly #effects: EffectBuffer;
+  #message: PartitionMessage | null = null;
+  #row = 0;
+  #epoch = 0;
+
+  constructor(parts: PartitionActorParts) {
+    this.#parts = parts;
+    this.partition = parts.partition;
+    this.mailbox = parts.mailbox;
+    this.#effects = parts.effects;
+  }
+
+  /** Whether it has nothing to do. */
+  get idle(): boolean {
+    return this.#message === null && this.mailbox.depth === 0;
+  }
+
+  step(): Step {
+    if (this.#parts.sink.full) return "idle";
+    this.#message ??= this.mailbox.poll();
+    if (this.#message === null) return "idle";
+    this.partition.beginTurn();
+    const message = this.#message;
+    const done = this.#handle(message);
+    this.#handOver();
+    if (!done) return "again";
+    this.#message = null;
+    this.#row = 0;
+    if (message.type === "barrier") {
+      this.partition.sweep(SWEEP_ROWS);
+      message.met();
+      this.#epoch++;
+    } else if (message.type === "finish") {
+      message.done();
+    } else if (message.batch !== null) {
+      this.#parts.recycle(message.batch);
+    }
+    return this.mailbox.depth > 0 ? "again" : "idle";
+  }
+
+  /** Handles a message as far as this turn allows; whether it is done. */
+  #handle(message: PartitionMessage): boolean {
+    if (message.type === "finish") return this.partition.finish();
+    if (message.type === "advance" && message.batch !== null && !this.#receive(message.batch)) return false;
+    return this.partition.advanceTo(message.watermarkUs);
+  }
+
+  #receive(batch: TransitionBatch): boolean {
+    const partition = this.partition;
+    for (; this.#row < batch.count; this.#row++) {
+      const watermarkUs = batch.watermarkUs(this.#row);
+      if (watermarkUs > partition.watermarkUs && !partition.advanceTo(watermarkUs)) return false;
+      partition.receive(batch, this.#row);
+    }
+    return true;
+  }
+
+  #handOver(): void {
+    const effects = this.#effects;
+    const { number, sink, refuseLate } = this.#parts;
+    sink.accept(effects, { epoch: this.#epoch, partition: number, watermarkUs: this.partition.watermarkUs });
+    if (effects.lateRecords.length > 0) refuseLate(effects.lateRecords, this.#epoch);
+    effects.reset();
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * The one that writes: gathers the lines of all partitions, hands them to a sink in large pieces, and knows, at each
+ * barrier, how long the output is.
+ *
+ * ```
+ *   before the barrier ──▶ current ──▶ sink.write … ──▶ flush ──▶ length for the checkpoint
+ *   behind it          ──▶ next, until the flush is done ──▶ current
+ * ```
+ *
+ * A partition that has met the barrier goes on while others have not: its lines wait in `next`, so that the output's
+ * length in a checkpoint has all that came before the barrier in front of it and nothing that came after. A slow sink
+ * fills the buffer; a full one makes the partitions wait.
+ *
+ * Where triggers leave in event-time order, the lines of a split are sorted up to the watermark that all its partitions
+ * have reached.
+ *
+ * @module
+ */
+import { assert } from "../lib/assert.ts";
+import type { EffectBuffer } from "../lib/effect.ts";
+import type { Json } from "../lib/json.ts";
+import type { Sink } from "./ports.ts";
+
+/** Bytes that wait before partitions have to: two large writes. */
+const BUFFER_BYTES_MAX = 4 << 20;
+/** Bytes in one write. */
+const WRITE_BYTES_MAX = 1 << 20;
+
+class LineBuffer {
+  bytes: Uint8Array = new Uint8Array(1 << 16);
+  byteLength = 0;
+  count = 0;
+
+  append(source: Uint8Array, start: number, end: number, count: number): void {
+    const needed = this.byteLength + end - start;
+    if (needed > this.bytes.length) {
+      const grown = new Uint8Array(Math.max(this.bytes.length * 2, needed));
+      grown.set(this.bytes.subarray(0, this.byteLength));
+      this.bytes = grown;
+    }
+    this.bytes.set(start === 0 && end === source.length ? source : source.subarray(start, end), this.byteLength);
+    this.byteLength = needed;
+    this.count += count;
+  }
+
+  clear(): void {
+    this.byteLength = 0;
+    this.count = 0;
+    // A burst's buffer is not kept for ever.
+    if (this.bytes.length > BUFFER_BYTES_MAX) this.bytes = new Uint8Array(1 << 16);
+  }
+}
+
+interface SortedLines {
+  readonly bytes: Uint8Array;
+  readonly ends: number[];
+  readonly timesUs: number[];
+}
+
+/** See the module's header. */
+export class SinkActor {
+  /** Lines written so far. */
+  written = 0;
+  /** Called when there is room again after {@link full} was true. */
+  onRoom: () => void = () => {};
+
+  readonly #sink: Sink;
+  readonly #fail: (error: unknown) => void;
+  #current = new LineBuffer();
+  #next = new LineBuffer();
+  #spare = new LineBuffer();
+  #epoch = 0;
+  #writing: Promise<void> | null = null;
+  #wasFull = false;
+
+  /** Lines that wait to be sorted, where they have to be; and each partition's watermark. */
+  readonly #unsorted: SortedLines[][] = [[], []];
+  readonly #watermarksUs: number[] | null;
+  #releasedUs = -Infinity;
+
+  /**
+   * @param sink is open
+   * @param fail is told once if the sink failed
+   * @param orderedPartitions how many partitions' lines are to be put in event-time order; 0 for arrival order
+   */
+  constructor(sink: Sink, fail: (error: unknown) => void, orderedPartitions: number) {
+    this.#sink = sink;
+    this.#fail = fail;
+    this.#watermarksUs = orderedPartitions > 0
+      ? new Array<number>(orderedPartitions).fill(-Infinity)
+      : null;
+  }
+
+  /** Whether partitions should wait. */
+  get full(): boolean {
+    const full = this.#current.byteLength + this.#next.byteLength >= BUFFER_BYTES_MAX;
+    if (full) this.#wasFull = true;
+    return full;
+  }
+
+  /**
+   * Takes a partition's lines; the effects may be reused at once.
+   *
+   * @param epoch how many barriers the partition has met
+   */
+  accept(effects: EffectBuffer, from: { epoch: number; partition: number; watermarkUs: number }): void {
+    const behind = from.epoch - this.#epoch;
+    assert(behind === 0 || behind === 1, "a partition is at most one barrier ahead of the sink");
+    if (this.#watermarksUs === null) {
+      if (effects.count === 0) return;
+      const buffer = behind === 0 ? this.#current : this.#next;
+      buffer.append(effects.bytes, 0, effects.byteLength, effects.count);
+    } else {
+      this.#acceptOrdered(effects, this.#watermarksUs, from);
+    }
+    this.#write();
+  }
+
+  /** Takes one line that is in no order. */
+  acceptLine(line: Uint8Array, epoch: number): void {
+    const behind = epoch - this.#epoch;
+    assert(behind === 0 || behind === 1, "nobody is more than one barrier ahead of the sink");
+    (behind === 0 ? this.#current : this.#next).append(line, 0, line.length, 1);
+    this.#write();
+  }
+
+  /**
+   * After all partitions have met the barrier: writes what came before it, makes it durable, and goes on with what came
+   * behind it.
+   *
+   * @returns the sink's position at the barrier
+   */
+  async closeEpoch(): Promise<Json> {
+    this.#release(Infinity, 0);
+    this.#write();
+    while (this.#writing !== null) await this.#writing;
+    const position = await this.#sink.flush();
+    this.#epoch++;
+    const current = this.#current;
+    this.#current = this.#next;
+    this.#next = current;
+    const unsorted = this.#unsorted[0] as SortedLines[];
+    this.#unsorted[0] = this.#unsorted[1] as SortedLines[];
+    this.#unsorted[1] = unsorted;
+    this.#write();
+    this.#makeRoom();
+    return position;
+  }
+
+  /** Resolves when nothing is being written. */
+  async settled(): Promise<void> {
+    while (this.#writing !== null) await this.#writing;
+  }
+
+  #write(): void {
+    if (this.#writing !== null || this.#current.byteLength === 0) return;
+    this.#writing = this.#drain().then(
+      () => {
+        this.#writing = null;
+        // What came between the last look and now.
+        this.#write();
+      },
+      (error) => {
+        this.#writing = null;
+        this.#fail(error);
+      },
+    );
+  }
+
+  async #drain(): Promise<void> {
+    // Lines that come in the same turn go in the same write.
+    await Promise.resolve();
+    while (this.#current.byteLength > 0) {
+      const lines = this.#current;
+      this.#current = this.#spare;
+      this.#spare = lines;
+      await this.#sink.write({ bytes: lines.bytes, byteLength: lines.byteLength, count: lines.count });
+      this.written += lines.count;
+      lines.clear();
+      this.#makeRoom();
+    }
+  }
+
+  #makeRoom(): void {
+    if (!this.#wasFull || this.#current.byteLength + this.#next.byteLength >= WRITE_BYTES_MAX) return;
+    this.#wasFull = false;
+    this.onRoom();
+  }
+
+  #acceptOrdered(
+    effects: EffectBuffer,
+    watermarksUs: number[],
+    from: { epoch: number; partition: number; watermarkUs: number },
+  ): void {
+    if (effects.count > 0 && effects.ends !== null && effects.eventTimesUs !== null) {
+      this.#unsorted[from.epoch - this.#epoch]?.push({
+        bytes: effects.bytes.slice(0, effects.byteLength),
+        ends: effects.ends.slice(),
+        timesUs: effects.eventTimesUs.slice(),
+      });
+    }
+    watermarksUs[from.partition] = from.watermarkUs;
+    let lowest = Infinity;
+    for (const watermarkUs of watermarksUs) lowest = Math.min(lowest, watermarkUs);
+    if (lowest <= this.#releasedUs) return;
+    this.#releasedUs = lowest;
+    this.#release(lowest, 0);
+  }
+
+  /** Puts the lines up to a time in their order and hands them on. */
+  #release(upToUs: number, epoch: 0 | 1): void {
+    const waiting = this.#unsorted[epoch] as SortedLines[];
+    if (waiting.length === 0) return;
+    const lines: { bytes: Uint8Array; start: number; end: number; timeUs: number }[] = [];
+    const kept: typeof lines = [];
+    for (const { bytes, ends, timesUs } of waiting) {
+      let start = 0;
+      for (let i = 0; i < ends.length; i++) {
+        const end = ends[i] as number;
+        const timeUs = timesUs[i] as number;
+        (timeUs <= upToUs ? lines : kept).push({ bytes, start, end, timeUs });
+        start = end;
+      }
+    }
+    lines.sort((a, b) => a.timeUs - b.timeUs);
+    for (const { bytes, start, end } of lines) this.#current.append(bytes, start, end, 1);
+    this.#unsorted[epoch] = kept.map(({ bytes, start, end, timeUs }) => ({
+      bytes: bytes.subarray(start, end),
+      ends: [end - start],
+      timesUs: [timeUs],
+    }));
+  }
+}

@@ -1,0 +1,694 @@
+/**
+ * One source split: reads, decodes, stamps each transition with the clocks at its place, routes it to its partition, and
+ * draws the checkpoints.
+ *
+ * ```
+ *   source ─▶ decode ─▶ clocks ─▶ route ─▶ mailbox 0 ─▶ partition 0 ─┐
+ *                │                     └─▶ mailbox n ─▶ partition n ─┴▶ sink
+ *                └─▶ dead letters
+ *
+ *   barrier: into every mailbox ─▶ each partition hands over its changes ─▶ sinks durable ─▶ one commit ─▶ acknowledge
+ * ```
+ *
+ * Nobody stops for a checkpoint: changes are taken at the barrier, and written while the next records are at work. The
+ * interval is a minimum: the next one begins when the last is durable and something has changed.
+ *
+ * @module
+ */
+import { assert } from "../lib/assert.ts";
+import { CheckpointLog, type PlannedCommit, type SplitState } from "../lib/checkpoint.ts";
+import type { Config } from "../lib/config.ts";
+import { Counters } from "../lib/counters.ts";
+import {
+  DEAD_LETTER_REASONS,
+  type DeadLetterReason,
+  decodeDeadLetterPosition,
+  encodeDeadLetter,
+} from "../lib/dead_letter.ts";
+import { EffectBuffer, type LateRecord } from "../lib/effect.ts";
+import type { FenceRules } from "../lib/fence_rules.ts";
+import type { Identity } from "../lib/identity.ts";
+import type { Json } from "../lib/json.ts";
+import { KIND_HEARTBEAT } from "../lib/kind.ts";
+import { murmur2, toPartition } from "../lib/murmur2.ts";
+import { Partition, SharedCount } from "../lib/partition.ts";
+import { judgeTimes } from "../lib/plausibility.ts";
+import type { RecordBatch } from "../lib/record_batch.ts";
+import { SplitClock } from "../lib/split_clock.ts";
+import { formatTimestamp } from "../lib/time.ts";
+import { TransitionDecoder } from "../lib/transition.ts";
+import { TransitionBatch } from "../lib/transition_batch.ts";
+import { parseTrigger } from "../lib/trigger.ts";
+import { Mailbox } from "./mailbox.ts";
+import { PartitionActor, type PartitionMessage } from "./partition_actor.ts";
+import type { CheckpointStore, Clock, Sink, Source } from "./ports.ts";
+import { Scheduler } from "./scheduler.ts";
+import { SinkActor } from "./sink_actor.ts";
+import type { Ticker } from "./ticker.ts";
+
+/** Transitions in one message to a partition at most. */
+const BATCH_ROWS = 512;
+/** Records decoded before others have their turn. */
+const PIECE_RECORDS = 1024;
+/** Batches kept for the next use. */
+const POOL_BATCHES_MAX = 256;
+
+/** What a split works with; all of it open, fresh and its own. */
+export interface SplitParts {
+  readonly config: Config;
+  readonly source: Source;
+  readonly sink: Sink;
+  readonly deadLetters: Sink;
+  readonly store: CheckpointStore;
+  readonly clock: Clock;
+  readonly ticker: Ticker;
+  readonly identity: Identity;
+  readonly rules: FenceRules;
+  /** Pairs of the process. */
+  readonly pairBound: SharedCount;
+  /** Told things that an operator should know, one line each. */
+  readonly notice: (message: string) => void;
+}
+
+/** How a split is doing, for progress and the summary. */
+export interface SplitReport {
+  /** Records read, by this process and by those before it on the same state. */
+  readonly read: number;
+  readonly readNow: number;
+  readonly counters: Counters;
+  readonly deadLetters: Readonly<Record<DeadLetterReason, number>>;
+  readonly pairs: number;
+  readonly pendingDwells: number;
+  readonly waiting: number;
+  readonly windowIds: number;
+  readonly evictedLive: number;
+  readonly checkpoints: number;
+  readonly watermarkUs: number;
+  readonly overdue: boolean;
+}
+
+/** What a split found when it opened. */
+export interface Opened {
+  /** Whether it goes on from a checkpoint. */
+  readonly resumed: boolean;
+  /** Triggers and dead letters that were written behind that checkpoint. */
+  readonly readBack: number;
+}
+
+/** See the module's header. */
+export class SplitActor {
+  readonly #parts: SplitParts;
+  readonly #config: Config;
+  readonly #clock: SplitClock;
+  readonly #decoder = new TransitionDecoder();
+  readonly #log: CheckpointLog;
+  readonly #actors: PartitionActor[] = [];
+  readonly #filling: (TransitionBatch | null)[];
+  readonly #pool: TransitionBatch[] = [];
+  readonly #scheduler: Scheduler;
+  readonly #triggers: SinkActor;
+  readonly #deadLetters: SinkActor;
+  readonly #waiting: SharedCount;
+  readonly #pieceRecords: number;
+  readonly #counts = new Map<string, number>();
+  readonly #knownDeadLetters = new Map<number, DeadLetterReason>();
+  readonly #failed: Promise<never>;
+  readonly #stopReading = new AbortController();
+  #fail: (error: unknown) => void = () => {};
+  #position: Json = null;
+  #epoch = 0;
+  #checkpointing: Promise<void> | null = null;
+  #checkpointAtUs = -Infinity;
+  #changed = false;
+  #advancedToUs = -Infinity;
+  #readNow = 0;
+  #watermarkForced = 0;
+  #inBatch = false;
+  #paused = false;
+  #warnedFuture = false;
+  #overdueSinceUs = Infinity;
+  #warnedOverdue = false;
+  readonly #arrival = { wallUs: 0, monotonicUs: 0 };
+  readonly #context = {
+    watermarkBeforeUs: 0,
+    dedupClockUs: 0,
+    deviceHash: 0,
+    recordBytes: new Uint8Array(0),
+    recordStart: 0,
+    recordEnd: 0,
+    offset: 0,
+    line: 0,
+    knownLate: false,
+  };
+
+  constructor(parts: SplitParts) {
+    this.#parts = parts;
+    const { config, source, identity, rules, clock } = parts;
+    this.#config = config;
+    this.#failed = new Promise((_resolve, reject) => this.#fail = reject);
+    // Whoever waits for the split hears of it; until somebody does, it is no unhandled rejection.
+    this.#failed.catch(() => {});
+    this.#clock = new SplitClock({
+      latenessUs: config.dwell.latenessUs,
+      liveWithinUs: config.time.liveWithinUs,
+      settleUs: config.time.settleUs,
+      tickUs: config.dwell.tickUs,
+      live: source.live,
+      countsDowntime: false,
+    });
+    this.#log = new CheckpointLog((bytes) => identity.checksum(bytes), {
+      bucketUs: config.identity.bucketUs,
+      guardUs: config.identity.guardUs,
+      partitions: config.partitions,
+      sourceKind: source.kind,
+    }, config.dwell.rules);
+    this.#waiting = new SharedCount(config.dwell.waitingCapacity);
+    this.#pieceRecords = Math.max(1, Math.min(PIECE_RECORDS, Math.floor(config.mailbox.capacity / 2)));
+    this.#scheduler = new Scheduler(clock, this.#fail);
+    const ordered = config.emit === "ordered";
+    this.#triggers = new SinkActor(parts.sink, this.#fail, ordered ? config.partitions : 0);
+    this.#deadLetters = new SinkActor(parts.deadLetters, this.#fail, 0);
+    this.#triggers.onRoom = () => this.#wakeAll();
+    this.#filling = new Array<TransitionBatch | null>(config.partitions).fill(null);
+    for (let number = 0; number < config.partitions; number++) {
+      const effects = new EffectBuffer(ordered);
+      const bounds = { pairs: parts.pairBound, waiting: this.#waiting };
+      this.#actors.push(
+        new PartitionActor({
+          number,
+          partition: new Partition(config, { identity, rules, bounds, effects }),
+          effects,
+          mailbox: new Mailbox<PartitionMessage>(config.mailbox.capacity),
+          sink: this.#triggers,
+          recycle: (batch) => this.#recycle(batch),
+          refuseLate: (records, epoch) => this.#refuseLate(records, epoch),
+        }),
+      );
+    }
+  }
+
+  /**
+   * Takes the split over: fences whoever had it, restores the last checkpoint, reads back what was written behind it,
+   * opens the source at its place. Where there is no checkpoint, the first one is made before anything is emitted.
+   *
+   * @throws {Error} where the state, the source or an output can't be gone on with; the message names the way out
+   */
+  async open(): Promise<Opened> {
+    const { store, source, sink, deadLetters } = this.#parts;
+    const manifest = await store.open();
+    let split: SplitState | null = null;
+    if (manifest !== null) split = await this.#restore(manifest);
+    await sink.open(split?.sink ?? null);
+    await deadLetters.open(split?.deadLetters ?? null);
+    const resumed = await source.open(split?.position ?? null);
+    this.#position = split?.position ?? null;
+    const readBack = split === null ? 0 : await this.#readBack(resumed === "resumed" && source.rereadable);
+    this.#takeCheckpoint();
+    await this.#whileWorking(this.#checkpointing ?? Promise.resolve());
+    return { resumed: split !== null, readBack };
+  }
+
+  /**
+   * Works until the input ends or {@link stop} is called, and makes a last checkpoint.
+   *
+   * @returns whether the input has ended
+   */
+  async run(): Promise<boolean> {
+    const unsubscribe = this.#parts.ticker.subscribe((tick) => this.#onTick(tick));
+    try {
+      const ended = await this.#whileWorking(this.#read());
+      await this.#whileWorking(this.#drain());
+      if (ended && this.#config.source.atEof === "flush") await this.#whileWorking(this.#finish());
+      await this.#whileWorking(this.#lastCheckpoint());
+      return ended;
+    } finally {
+      unsubscribe();
+      this.#scheduler.stop();
+    }
+  }
+
+  /** Stops reading; {@link run} finishes what was taken. */
+  stop(): void {
+    this.#stopReading.abort(STOPPED);
+  }
+
+  /** How it is doing. */
+  report(): SplitReport {
+    const counters = new Counters();
+    let pairs = 0;
+    let pendingDwells = 0;
+    let windowIds = 0;
+    let evictedLive = 0;
+    for (const { partition } of this.#actors) {
+      counters.add(partition.counters);
+      pairs += partition.pairs.size;
+      pendingDwells += partition.pendingDwells;
+      windowIds += partition.window.size;
+      evictedLive += partition.window.evictedLive;
+    }
+    counters.watermarkForced += this.#watermarkForced;
+    const deadLetters = Object.fromEntries(
+      DEAD_LETTER_REASONS.map((reason) => [reason, this.#counts.get(reason) ?? 0]),
+    ) as Record<DeadLetterReason, number>;
+    deadLetters.LATE = counters.lateRefused;
+    return {
+      read: this.#counts.get("read") ?? 0,
+      readNow: this.#readNow,
+      counters,
+      deadLetters,
+      pairs,
+      pendingDwells,
+      waiting: this.#waiting.value,
+      windowIds,
+      evictedLive,
+      checkpoints: this.#log.number,
+      watermarkUs: this.#clock.watermarkUs,
+      overdue: this.#warnedOverdue,
+    };
+  }
+
+  /** Waits for some work, or for the failure of anything else of this split. */
+  #whileWorking<T>(work: Promise<T>): Promise<T> {
+    return Promise.race([work, this.#failed]);
+  }
+
+  async #restore(bytes: Uint8Array): Promise<SplitState> {
+    const { store, config, source } = this.#parts;
+    const manifest = this.#log.readManifest(bytes);
+    checkIdentity(manifest.identity, config, source.kind, store.name);
+    const restore = this.#log.restore(manifest, this.#actors.map((actor) => actor.partition));
+    const ranges = CheckpointLog.ranges(manifest);
+    await store.sweep(ranges);
+    for (const range of ranges) {
+      if (range.end === range.start) continue;
+      for await (const chunk of store.read(range)) restore.chunk(chunk);
+    }
+    const split = restore.finish();
+    this.#clock.restore(split.clock);
+    for (const [name, count] of Object.entries(split.counts)) this.#counts.set(name, count);
+    for (const [offset, reason] of split.knownDeadLetters) {
+      this.#knownDeadLetters.set(offset, reason as DeadLetterReason);
+    }
+    this.#advancedToUs = split.watermarkUs ?? -Infinity;
+    return split;
+  }
+
+  /** Learns what was written behind the checkpoint; returns how many lines that was. */
+  async #readBack(sourceComesAgain: boolean): Promise<number> {
+    let lines = 0;
+    for await (const line of this.#parts.sink.readBack()) {
+      const told = parseTrigger(line);
+      if (told === null) continue;
+      lines++;
+      const bytes = new TextEncoder().encode(told.device);
+      const number = toPartition(murmur2(bytes, 0, bytes.length), this.#config.partitions);
+      (this.#actors[number] as PartitionActor).partition.noteTold(told);
+    }
+    if (!sourceComesAgain) this.#knownDeadLetters.clear();
+    for await (const line of this.#parts.deadLetters.readBack()) {
+      const letter = decodeDeadLetterPosition(line);
+      if (letter === null) continue;
+      lines++;
+      const offset = offsetOf(letter.position);
+      if (offset !== null && sourceComesAgain) this.#knownDeadLetters.set(offset, letter.reason);
+    }
+    return lines;
+  }
+
+  /** Reads until the input ends (true) or reading was stopped (false). */
+  async #read(): Promise<boolean> {
+    const { source, clock } = this.#parts;
+    const signal = this.#stopReading.signal;
+    for (;;) {
+      let batch: RecordBatch | null;
+      try {
+        batch = await source.read(signal);
+      } catch (error) {
+        if (signal.aborted) return false;
+        throw error;
+      }
+      if (batch === null) return true;
+      this.#arrival.wallUs = clock.wallUs();
+      this.#arrival.monotonicUs = clock.monotonicUs();
+      // A barrier between two records of a batch would have no position.
+      this.#inBatch = true;
+      await this.#takeBatch(batch);
+      this.#inBatch = false;
+      this.#position = batch.position;
+      this.#changed = true;
+      this.#checkpointIfDue();
+    }
+  }
+
+  /** Decodes and routes a batch, piece by piece, as the partitions have room. */
+  async #takeBatch(batch: RecordBatch): Promise<void> {
+    for (let from = 0; from < batch.count;) {
+      const room = await this.#makeRoom();
+      const to = Math.min(batch.count, from + Math.min(this.#pieceRecords, room));
+      for (let i = from; i < to; i++) this.#takeRecord(batch, i);
+      this.#sendAll();
+      from = to;
+    }
+    if (this.#clock.warnedFutureRecord && !this.#warnedFuture) {
+      this.#warnedFuture = true;
+      this.#parts.notice(
+        "A record without an ingest time lies far ahead of those before it: it has moved time on for all devices. " +
+          "Give ingest_time where clocks can't be trusted",
+      );
+    }
+  }
+
+  /** Waits until the partitions can take more; tells how many records may wait for the watermark. */
+  async #makeRoom(): Promise<number> {
+    for (const { mailbox } of this.#actors) {
+      if (!mailbox.isHigh) continue;
+      this.#paused = true;
+      await mailbox.whenLow();
+      this.#paused = false;
+    }
+    let room = this.#waiting.capacity - this.#waiting.value;
+    if (room >= this.#pieceRecords) return room;
+    // Near the bound: what is on its way counts too, so let it arrive.
+    await this.#drain();
+    room = this.#waiting.capacity - this.#waiting.value;
+    while (room <= 0) {
+      let firstUs = Infinity;
+      for (const { partition } of this.#actors) firstUs = Math.min(firstUs, partition.firstReleaseUs());
+      assert(firstUs < Infinity, "what waits can be let go");
+      this.#watermarkForced++;
+      this.#clock.force(firstUs);
+      this.#sendAll();
+      await this.#drain();
+      room = this.#waiting.capacity - this.#waiting.value;
+    }
+    return room;
+  }
+
+  #takeRecord(batch: RecordBatch, i: number): void {
+    this.#readNow++;
+    this.#count("read");
+    const start = batch.starts[i] as number;
+    const end = batch.ends[i] as number;
+    const offset = batch.offsets[i] as number;
+    const known = this.#knownDeadLetters.size === 0 ? undefined : this.#takeKnown(offset);
+    if (known !== undefined && known !== "LATE") {
+      this.#count(known);
+      return;
+    }
+    const decoder = this.#decoder;
+    const oversize = batch.oversize.size === 0 ? undefined : batch.oversize.get(i);
+    if (oversize !== undefined) {
+      this.#refuse(batch, i, "TOO_LARGE", `The record has ${oversize.byteLength} bytes, 65536 are the most`);
+      return;
+    }
+    const outcome = decoder.decode(batch.bytes, start, end);
+    if (outcome !== "transition" && outcome !== "INVALID_FIELD") {
+      this.#refuse(batch, i, outcome, decoder.detail);
+      return;
+    }
+    const carried = batch.ingestTimesUs;
+    const ingestTimeUs = carried !== null && Number.isNaN(decoder.ingestTimeUs)
+      ? carried[i] as number
+      : decoder.ingestTimeUs;
+    const clock = this.#clock;
+    const eventTimeUs = decoder.eventTimeUs;
+    const implausible = judgeTimes(
+      { eventTimeUs, ingestTimeUs, dedupClockUs: clock.dedupClockUs, wallUs: this.#arrival.wallUs },
+      this.#config.time,
+    );
+    if (implausible !== null) {
+      this.#refuse(batch, i, implausible.reason, implausible.detail);
+      return;
+    }
+    if (outcome === "INVALID_FIELD") {
+      this.#refuse(batch, i, outcome, decoder.detail);
+      return;
+    }
+    clock.observe(eventTimeUs, ingestTimeUs, this.#arrival);
+    if (decoder.kind === KIND_HEARTBEAT) {
+      this.#count("heartbeat");
+      return;
+    }
+    const context = this.#context;
+    context.watermarkBeforeUs = clock.watermarkBeforeUs;
+    context.dedupClockUs = clock.dedupClockUs;
+    context.deviceHash = murmur2(decoder.bytes, decoder.deviceStart, decoder.deviceEnd);
+    context.recordBytes = batch.bytes;
+    context.recordStart = start;
+    context.recordEnd = end;
+    context.offset = offset;
+    context.line = batch.lines[i] as number;
+    context.knownLate = known === "LATE";
+    const number = toPartition(context.deviceHash, this.#config.partitions);
+    let filling = this.#filling[number] as TransitionBatch | null;
+    if (filling === null) {
+      filling = this.#pool.pop() ?? new TransitionBatch(BATCH_ROWS);
+      this.#filling[number] = filling;
+    }
+    filling.push(decoder, context);
+    if (filling.full) this.#send(number, context.watermarkBeforeUs);
+  }
+
+  #takeKnown(offset: number): DeadLetterReason | undefined {
+    const reason = this.#knownDeadLetters.get(offset);
+    if (reason !== undefined) this.#knownDeadLetters.delete(offset);
+    return reason;
+  }
+
+  /** Sends what was gathered to all partitions, with the watermark of now. */
+  #sendAll(): void {
+    const watermarkUs = this.#clock.watermarkUs;
+    const moved = watermarkUs > this.#advancedToUs;
+    this.#advancedToUs = watermarkUs;
+    for (let number = 0; number < this.#actors.length; number++) {
+      if (moved || this.#filling[number] !== null) this.#send(number, watermarkUs);
+    }
+  }
+
+  #send(number: number, watermarkUs: number): void {
+    const actor = this.#actors[number] as PartitionActor;
+    const batch = this.#filling[number] ?? null;
+    this.#filling[number] = null;
+    this.#deliver(actor, { type: "advance", batch, watermarkUs }, batch?.count ?? 0);
+  }
+
+  #deliver(actor: PartitionActor, message: PartitionMessage, weight: number): void {
+    // Mailboxes are looked at before each piece, and one below its high mark has room for a whole one.
+    assert(actor.mailbox.offer(message, weight), "a mailbox that was not high has room for a piece");
+    this.#scheduler.ready(actor);
+  }
+
+  #recycle(batch: TransitionBatch): void {
+    batch.reset();
+    if (this.#pool.length < POOL_BATCHES_MAX) this.#pool.push(batch);
+  }
+
+  #wakeAll(): void {
+    for (const actor of this.#actors) {
+      if (!actor.idle) this.#scheduler.ready(actor);
+    }
+  }
+
+  #refuse(batch: RecordBatch, i: number, reason: DeadLetterReason, detail: string): void {
+    this.#count(reason);
+    const record = batch.bytes.subarray(batch.starts[i], batch.ends[i]);
+    const oversize = batch.oversize.get(i);
+    this.#writeDeadLetter(
+      {
+        reason,
+        detail,
+        record,
+        offset: batch.offsets[i] as number,
+        line: batch.lines[i] as number,
+        ...(oversize === undefined ? {} : { oversize }),
+      },
+      this.#epoch,
+    );
+  }
+
+  #refuseLate(records: readonly LateRecord[], epoch: number): void {
+    for (const { record, offset, line, eventTimeUs, watermarkUs } of records) {
+      const detail = `Event time ${formatTimestamp(eventTimeUs)} is not after the watermark ` +
+        `${formatTimestamp(watermarkUs)}, and triggers leave in event-time order`;
+      this.#writeDeadLetter({ reason: "LATE", detail, record, offset, line }, epoch);
+    }
+  }
+
+  #writeDeadLetter(
+    letter: {
+      reason: DeadLetterReason;
+      detail: string;
+      record: Uint8Array;
+      offset: number;
+      line: number;
+      oversize?: { byteLength: number; hash: string };
+    },
+    epoch: number,
+  ): void {
+    const { source, clock } = this.#parts;
+    const { offset, line, ...rest } = letter;
+    const encoded = encodeDeadLetter({ ...rest, source: source.name, position: { offset, line } }, clock.wallUs());
+    this.#deadLetters.acceptLine(encoded, epoch);
+  }
+
+  #count(name: string): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  }
+
+  /** Waits until the partitions have handled all that they were sent. */
+  async #drain(): Promise<void> {
+    const { clock } = this.#parts;
+    while (!this.#isIdle()) {
+      await this.#triggers.settled();
+      this.#wakeAll();
+      await clock.nextTurn();
+    }
+  }
+
+  #isIdle(): boolean {
+    return this.#scheduler.idle && this.#actors.every((actor) => actor.idle);
+  }
+
+  /** The input is complete: lateness is over, and what still waits is applied. */
+  async #finish(): Promise<void> {
+    this.#clock.flush();
+    this.#sendAll();
+    await this.#toAll((done) => ({ type: "finish", done }));
+    this.#changed = true;
+  }
+
+  /** Sends a message to all partitions; resolves when all have said that they are done with it. */
+  #toAll(message: (done: () => void, actor: PartitionActor, number: number) => PartitionMessage): Promise<void> {
+    return new Promise((resolve) => {
+      let left = this.#actors.length;
+      this.#actors.forEach((actor, number) => {
+        const done = (): void => {
+          if (--left === 0) resolve();
+        };
+        this.#deliver(actor, message(done, actor, number), 0);
+      });
+    });
+  }
+
+  #onTick(tick: { wallUs: number; monotonicUs: number }): void {
+    const { source } = this.#parts;
+    const caughtUp = source.caughtUp() && !this.#paused && this.#isIdle();
+    this.#clock.tick({ ...tick, caughtUp });
+    if (this.#clock.watermarkUs > this.#advancedToUs) {
+      this.#sendAll();
+      this.#changed = true;
+    }
+    this.#watchOverdue(tick.monotonicUs);
+    this.#checkpointIfDue();
+  }
+
+  /** Overdue deadlines that last longer than a tick: said once, and a metric as long as it lasts. */
+  #watchOverdue(nowUs: number): void {
+    const watermarkUs = this.#clock.watermarkUs;
+    const overdue = this.#actors.some(({ partition }) => partition.nextDeadlineUs <= watermarkUs) && !this.#isIdle();
+    if (!overdue) {
+      this.#overdueSinceUs = Infinity;
+      this.#warnedOverdue = false;
+    } else if (this.#overdueSinceUs === Infinity) {
+      this.#overdueSinceUs = nowUs;
+    } else if (!this.#warnedOverdue && nowUs - this.#overdueSinceUs >= this.#config.dwell.tickUs) {
+      this.#warnedOverdue = true;
+      this.#parts.notice("Deadlines are overdue for longer than a tick: the partitions can't keep up");
+    }
+  }
+
+  #checkpointIfDue(): void {
+    if (this.#checkpointing !== null || this.#inBatch || !this.#changed) return;
+    const nowUs = this.#parts.clock.monotonicUs();
+    if (nowUs - this.#checkpointAtUs >= this.#config.checkpoint.intervalUs) this.#takeCheckpoint();
+  }
+
+  async #lastCheckpoint(): Promise<void> {
+    await this.#checkpointing;
+    if (this.#changed) {
+      this.#takeCheckpoint();
+      await this.#checkpointing;
+    }
+  }
+
+  /** Draws a barrier here; what comes before it becomes durable beside the work. */
+  #takeCheckpoint(): void {
+    assert(this.#checkpointing === null, "one checkpoint at a time");
+    const { clock } = this.#parts;
+    this.#checkpointAtUs = clock.monotonicUs();
+    this.#changed = false;
+    this.#epoch++;
+    this.#sendAll();
+    const watermarkUs = this.#clock.watermarkUs;
+    const atBarrier = {
+      clock: this.#clock.state(),
+      watermarkUs: Number.isFinite(watermarkUs) ? watermarkUs : null,
+      dedupClockUs: Number.isFinite(this.#clock.dedupClockUs) ? this.#clock.dedupClockUs : null,
+      position: this.#position,
+      counts: Object.fromEntries(this.#counts),
+      knownDeadLetters: [...this.#knownDeadLetters],
+    };
+    const met = this.#toAll((done, actor, number) => ({
+      type: "barrier",
+      watermarkUs,
+      met: () => {
+        this.#log.addPartition(number, actor.partition);
+        done();
+      },
+    }));
+    this.#checkpointing = this.#complete(met, atBarrier).then(
+      () => {
+        this.#checkpointing = null;
+      },
+      (error) => {
+        this.#checkpointing = null;
+        this.#fail(error);
+      },
+    );
+  }
+
+  async #complete(met: Promise<void>, atBarrier: Omit<SplitState, "sink" | "deadLetters">): Promise<void> {
+    await met;
+    const [sink, deadLetters] = await Promise.all([
+      this.#triggers.closeEpoch(),
+      this.#deadLetters.closeEpoch(),
+    ]);
+    const commit: PlannedCommit = this.#log.finish({ ...atBarrier, sink, deadLetters });
+    await this.#parts.store.commit(commit);
+    if (atBarrier.position !== null) await this.#parts.source.acknowledge(atBarrier.position);
+  }
+}
+
+/** Why reading was stopped. */
+const STOPPED = new DOMException("Reading was stopped", "AbortError");
+
+function offsetOf(position: Json): number | null {
+  if (typeof position !== "object" || position === null || !("offset" in position)) return null;
+  return typeof position.offset === "number" ? position.offset : null;
+}
+
+function checkIdentity(
+  written: { bucketUs: number; guardUs: number; partitions: number; sourceKind: string },
+  config: Config,
+  sourceKind: string,
+  store: string,
+): void {
+  const differences: string[] = [];
+  const compare = (name: string, before: unknown, now: unknown): void => {
+    if (before !== now) differences.push(`${name} was ${before} and is now ${now}`);
+  };
+  compare("identity.bucket (µs)", written.bucketUs, config.identity.bucketUs);
+  compare("identity.guard (µs)", written.guardUs, config.identity.guardUs);
+  compare("partitions", written.partitions, config.partitions);
+  compare("source.type", written.sourceKind, sourceKind);
+  if (differences.length === 0) return;
+  throw new StateMismatchError(
+    `The state in ${store} was written with another configuration: ${differences.join(", ")}. ` +
+      `Set it back, or begin afresh with another --state directory`,
+  );
+}
+
+/** The state was written with a configuration that this one can't go on from. */
+export class StateMismatchError extends Error {
+  override readonly name = "StateMismatchError";
+}

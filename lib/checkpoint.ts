@@ -1,0 +1,405 @@
+/**
+ * A split's checkpoints: which parts of the state go into which chunks, and how they become a state again.
+ *
+ * ```
+ *   stream "pairs"    journal of changed rows, and between them slices of all rows:   … j j j s j s j s j …
+ *                     a slice goes with each checkpoint, so that no moment pays for a whole snapshot; when the slices have
+ *                     gone round once, everything before the round began is no longer needed
+ *   stream "window-n" pages of 256 ids of partition n by their number in the ring; the last page is written again
+ *                     until it is full; what has left the window is dropped
+ *   stream "rest"     what waits and is held, the ledgers, counters, rules: all of it, each time
+ *   manifest          ranges of the streams, clocks, position in the source, lengths of the outputs
+ * ```
+ *
+ * At 300,000 records a second a record dirties some 80 bytes. A round begins when the journal has become as long as the
+ * rows themselves, so no more than twice the state is stored or read back.
+ *
+ * @module
+ */
+import {
+  type Checksum,
+  CHUNK_BYTES_MAX,
+  ChunkWriter,
+  DamagedCheckpointError,
+  readChunk,
+  sealJson,
+  SECTION_META,
+  SECTION_PAIRS,
+  SECTION_WAITING,
+  SECTION_WINDOW,
+  unsealJson,
+} from "./chunk.ts";
+import type { DwellRule } from "./config.ts";
+import { Counters } from "./counters.ts";
+import { WINDOW_ROW_BYTES } from "./dedup_window.ts";
+import { FenceRules } from "./fence_rules.ts";
+import type { Json } from "./json.ts";
+import { FLAGS, IMAGE_BYTES_MAX, LIVE, type PairTable } from "./pair_table.ts";
+import { pairHash, type Partition } from "./partition.ts";
+import { murmur2 } from "./murmur2.ts";
+import { ENTRY_BYTES, ReorderBuffer, type SavedEntry } from "./reorder.ts";
+
+const PAIRS = "pairs";
+const REST = "rest";
+const WINDOW_PAGE_ROWS = 256;
+
+/** A round of slices begins when the journal is longer than this, and than the rows. */
+const JOURNAL_BYTES_MIN = 4 << 20;
+const JOURNAL_CHUNKS_MIN = 256;
+/** A slice is at least this many bytes, and at least as much as the journal that goes with it. */
+const SLICE_BYTES_MIN = 64 << 10;
+
+/** What a state was written with; another configuration can't read it. */
+export interface StateIdentity {
+  readonly bucketUs: number;
+  readonly guardUs: number;
+  readonly partitions: number;
+  readonly sourceKind: string;
+}
+
+/** The part of a checkpoint that belongs to the split and not to a partition. */
+export interface SplitState {
+  /** As `SplitClock.state` gives it. */
+  readonly clock: Json;
+  readonly watermarkUs: number | null;
+  readonly dedupClockUs: number | null;
+  /** Position in the source. */
+  readonly position: Json;
+  /** Positions of the outputs. */
+  readonly sink: Json;
+  readonly deadLetters: Json;
+  /** Counts of the split's own. */
+  readonly counts: { readonly [name: string]: number };
+  /** Dead letters that were written and whose records are still to be read again: offset and reason. */
+  readonly knownDeadLetters: readonly (readonly [number, string])[];
+}
+
+interface Range {
+  start: number;
+  end: number;
+}
+
+/** What {@link CheckpointLog.read} finds first. */
+export interface Manifest {
+  readonly identity: StateIdentity;
+  readonly number: number;
+  readonly pairs: Range;
+  readonly rest: Range;
+  /** Of each partition's window: the numbers of its oldest and of its next id. */
+  readonly windows: readonly (readonly [number, number])[];
+}
+
+interface Meta {
+  readonly split: SplitState;
+  readonly counters: Record<string, number>;
+  readonly rules: readonly DwellRule[];
+  readonly ledgers: readonly ReturnType<Partition["ledger"]["toJson"]>[];
+}
+
+/** A chunk, or a range of them, by stream and number. */
+export interface PlannedCommit {
+  readonly put: { readonly stream: string; readonly id: number; readonly bytes: Uint8Array }[];
+  readonly drop: { readonly stream: string; readonly start: number; readonly end: number }[];
+  readonly manifest: Uint8Array;
+}
+
+/** Where a chunk range is. */
+export interface StreamRange extends Range {
+  readonly stream: string;
+}
+
+/** Plans the checkpoints of one split, one after the other. */
+export class CheckpointLog {
+  readonly #checksum: Checksum;
+  readonly #identity: StateIdentity;
+  readonly #rules: readonly DwellRule[];
+  /** Up to where each partition's window is stored. */
+  readonly #windowTails: number[];
+  readonly #windowHeads: number[];
+  #number = 0;
+  #pairs: Range = { start: 0, end: 0 };
+  #rest: Range = { start: 0, end: 0 };
+  /** Since the round before the current one began. */
+  #journalBytes = 0;
+  #round: { readonly start: number; readonly cursors: number[] } | null = null;
+
+  #writer: ChunkWriter | null = null;
+  #waitingWriter: ChunkWriter | null = null;
+  #put: PlannedCommit["put"] = [];
+  #drop: PlannedCommit["drop"] = [];
+  #ledgers: Meta["ledgers"][number][] = [];
+  #counters = new Counters();
+  #liveBytes = 0;
+
+  constructor(checksum: Checksum, identity: StateIdentity, rules: readonly DwellRule[]) {
+    this.#checksum = checksum;
+    this.#identity = identity;
+    this.#rules = rules;
+    this.#windowTails = new Array<number>(identity.partitions).fill(0);
+    this.#windowHeads = new Array<number>(identity.partitions).fill(0);
+  }
+
+  /** How many checkpoints there have been. */
+  get number(): number {
+    return this.#number;
+  }
+
+  /** Adds a partition that has met the barrier to the checkpoint that is being made: takes its changes. */
+  addPartition(number: number, partition: Partition): void {
+    const writer = this.#writer ??= new ChunkWriter(this.#checksum);
+    const before = writer.byteLength + writer.at;
+    writer.begin(number, SECTION_PAIRS);
+    const pairs = partition.pairs;
+    for (const row of pairs.takeDirty()) writeRow(writer, pairs, row, false);
+    const journalBytes = writer.byteLength + writer.at - before;
+    this.#journalBytes += journalBytes;
+    if (this.#round !== null) this.#writeSlice(writer, number, pairs, journalBytes);
+    writer.end();
+    this.#addWindow(number, partition);
+    this.#addWaiting(number, partition);
+    this.#ledgers[number] = partition.ledger.toJson();
+    this.#counters.add(partition.counters);
+    this.#liveBytes += pairs.size * 80;
+  }
+
+  /** Ends the checkpoint that is being made, after all partitions were added. */
+  finish(split: SplitState): PlannedCommit {
+    const put = this.#put;
+    const drop = this.#drop;
+    for (const bytes of this.#writer?.finish() ?? []) {
+      put.push({ stream: PAIRS, id: this.#pairs.end++, bytes });
+    }
+    const round = this.#round;
+    if (round !== null && round.cursors.every((cursor) => cursor === Infinity)) {
+      drop.push({ stream: PAIRS, start: this.#pairs.start, end: round.start });
+      this.#pairs.start = round.start;
+      this.#round = null;
+      this.#journalBytes = 0;
+    } else if (round === null) {
+      const chunks = this.#pairs.end - this.#pairs.start;
+      const due = this.#journalBytes > Math.max(JOURNAL_BYTES_MIN, this.#liveBytes) ||
+        chunks > JOURNAL_CHUNKS_MIN + 2 * this.#liveBytes / CHUNK_BYTES_MAX;
+      if (due) {
+        this.#round = { start: this.#pairs.end, cursors: this.#windowTails.map(() => 0) };
+      }
+    }
+    const meta: Meta = {
+      split,
+      counters: this.#counters.toJson(),
+      rules: this.#rules,
+      ledgers: this.#ledgers,
+    };
+    const rest = this.#waitingWriter ?? new ChunkWriter(this.#checksum);
+    rest.begin(0, SECTION_META);
+    rest.writeBytes(new TextEncoder().encode(JSON.stringify(meta)));
+    drop.push({ stream: REST, ...this.#rest });
+    this.#rest = { start: this.#rest.end, end: this.#rest.end };
+    for (const bytes of rest.finish()) put.push({ stream: REST, id: this.#rest.end++, bytes });
+    this.#number++;
+    const manifest: Manifest = {
+      identity: this.#identity,
+      number: this.#number,
+      pairs: { ...this.#pairs },
+      rest: { ...this.#rest },
+      windows: this.#windowHeads.map((head, i) => [head, this.#windowTails[i] as number] as const),
+    };
+    this.#writer = null;
+    this.#waitingWriter = null;
+    this.#put = [];
+    this.#drop = [];
+    this.#ledgers = [];
+    this.#counters = new Counters();
+    this.#liveBytes = 0;
+    return {
+      put,
+      drop: drop.filter(({ start, end }) => end > start),
+      manifest: sealJson(manifest, this.#checksum),
+    };
+  }
+
+  /**
+   * Reads a manifest.
+   *
+   * @throws {DamagedCheckpointError} where it is damaged
+   */
+  readManifest(bytes: Uint8Array): Manifest {
+    return unsealJson(bytes, this.#checksum) as unknown as Manifest;
+  }
+
+  /** All chunk ranges that a manifest needs, in the order in which {@link Restore.chunk} wants them. */
+  static ranges(manifest: Manifest): StreamRange[] {
+    return [
+      { stream: PAIRS, ...manifest.pairs },
+      ...manifest.windows.map(([head, tail], i) => ({
+        stream: windowStream(i),
+        start: Math.floor(head / WINDOW_PAGE_ROWS),
+        end: Math.ceil(tail / WINDOW_PAGE_ROWS),
+      })),
+      { stream: REST, ...manifest.rest },
+    ];
+  }
+
+  /** Begins to restore: the log goes on from this manifest, and the partitions, all new, are filled. */
+  restore(manifest: Manifest, partitions: readonly Partition[]): Restore {
+    this.#number = manifest.number;
+    this.#pairs = { ...manifest.pairs };
+    this.#rest = { ...manifest.rest };
+    manifest.windows.forEach(([head, tail], i) => {
+      this.#windowHeads[i] = head;
+      this.#windowTails[i] = tail;
+    });
+    return new Restore(this.#checksum, manifest, partitions, this.#rules);
+  }
+
+  #writeSlice(writer: ChunkWriter, number: number, pairs: PairTable, journalBytes: number): void {
+    const cursors = (this.#round as { cursors: number[] }).cursors;
+    const bytesMax = Math.max(SLICE_BYTES_MIN, journalBytes);
+    const begin = writer.byteLength + writer.at;
+    let row = cursors[number] as number;
+    while (row < pairs.rowCount && writer.byteLength + writer.at - begin < bytesMax) {
+      if ((pairs.word(row, FLAGS) & LIVE) !== 0) writeRow(writer, pairs, row, true);
+      row++;
+    }
+    cursors[number] = row >= pairs.rowCount ? Infinity : row;
+  }
+
+  #addWindow(number: number, partition: Partition): void {
+    const window = partition.window;
+    window.expire(partition.clockUs);
+    const stream = windowStream(number);
+    const from = Math.max(this.#windowTails[number] as number, window.head);
+    const firstPage = Math.floor(from / WINDOW_PAGE_ROWS);
+    const endPage = Math.ceil(window.tail / WINDOW_PAGE_ROWS);
+    for (let page = firstPage; page < endPage && window.tail > from; page++) {
+      const start = Math.max(page * WINDOW_PAGE_ROWS, window.head);
+      const end = Math.min((page + 1) * WINDOW_PAGE_ROWS, window.tail);
+      const writer = new ChunkWriter(this.#checksum);
+      writer.begin(number, SECTION_WINDOW);
+      writer.reserve(8 + (end - start) * WINDOW_ROW_BYTES);
+      writer.view.setFloat64(writer.at, start, true);
+      writer.at += 8;
+      writer.writeBytes(window.copyRows(start, end));
+      for (const bytes of writer.finish()) this.#put.push({ stream, id: page, bytes });
+    }
+    const droppedFrom = Math.floor((this.#windowHeads[number] as number) / WINDOW_PAGE_ROWS);
+    const droppedTo = Math.floor(window.head / WINDOW_PAGE_ROWS);
+    this.#drop.push({ stream, start: droppedFrom, end: droppedTo });
+    this.#windowHeads[number] = window.head;
+    this.#windowTails[number] = window.tail;
+  }
+
+  #addWaiting(number: number, partition: Partition): void {
+    const writer = this.#waitingWriter ??= new ChunkWriter(this.#checksum);
+    const waiting = partition.waiting;
+    if (waiting.size === 0) return;
+    writer.begin(number, SECTION_WAITING);
+    for (let entry = 0; entry < waiting.entryCount; entry++) {
+      if (!waiting.isLive(entry)) continue;
+      const extras = waiting.extras(entry);
+      writer.reserve(ENTRY_BYTES + (extras === undefined ? 0 : extras.seq.length + extras.attributes.length));
+      writer.at = waiting.writeImage(writer.view, writer.at, entry);
+    }
+    writer.end();
+  }
+}
+
+/** A restore that is going on: give it all chunks of {@link CheckpointLog.ranges} in their order, then finish. */
+export class Restore {
+  readonly #checksum: Checksum;
+  readonly #manifest: Manifest;
+  readonly #partitions: readonly Partition[];
+  readonly #rules: readonly DwellRule[];
+  readonly #waiting: SavedEntry[][];
+  readonly #meta: Uint8Array[] = [];
+
+  constructor(
+    checksum: Checksum,
+    manifest: Manifest,
+    partitions: readonly Partition[],
+    rules: readonly DwellRule[],
+  ) {
+    this.#checksum = checksum;
+    this.#manifest = manifest;
+    this.#partitions = partitions;
+    this.#rules = rules;
+    this.#waiting = partitions.map(() => []);
+    manifest.windows.forEach(([head], i) => partitions[i]?.window.restoreFrom(head));
+  }
+
+  /** Takes one chunk. */
+  chunk(bytes: Uint8Array): void {
+    for (const { partition: number, type, view, start, end } of readChunk(bytes, this.#checksum)) {
+      const partition = this.#partitions[number];
+      if (partition === undefined) throw new DamagedCheckpointError(`It has a partition ${number}`);
+      if (type === SECTION_PAIRS) {
+        for (let at = start; at < end;) at = partition.pairs.readImage(view, at, hashOfKey);
+      } else if (type === SECTION_WINDOW) {
+        this.#restoreWindow(number, view, start, end);
+      } else if (type === SECTION_WAITING) {
+        for (const entry of ReorderBuffer.readImages(view, start, end)) this.#waiting[number]?.push(entry);
+      } else {
+        this.#meta.push(new Uint8Array(view.buffer, view.byteOffset + start, end - start));
+      }
+    }
+  }
+
+  /** After the last chunk: the partitions are whole again; returns the split's part. */
+  finish(): SplitState {
+    const meta = this.#readMeta();
+    const sameRules = JSON.stringify(meta.rules) === JSON.stringify(this.#rules);
+    const oldRules = sameRules ? null : new FenceRules(meta.rules);
+    const watermarkUs = meta.split.watermarkUs ?? -Infinity;
+    const clockUs = meta.split.dedupClockUs ?? -Infinity;
+    this.#partitions.forEach((partition, number) => {
+      if (partition.window.tail !== (this.#manifest.windows[number]?.[1] ?? 0)) {
+        throw new DamagedCheckpointError(`The window of partition ${number} is not complete`);
+      }
+      // The counts are those of the whole split: one partition goes on with them.
+      const counters = number === 0 ? Counters.fromJson(meta.counters) : new Counters();
+      partition.finishRestore({ watermarkUs, clockUs, counters });
+      if (oldRules !== null) partition.changeRules(oldRules);
+      partition.waiting.restore(this.#waiting[number] as SavedEntry[]);
+      partition.scheduleDeadlines();
+      const ledger = meta.ledgers[number];
+      if (ledger !== undefined) partition.ledger.restore(ledger);
+    });
+    return meta.split;
+  }
+
+  #readMeta(): Meta {
+    const bytes = new Uint8Array(this.#meta.reduce((sum, piece) => sum + piece.length, 0));
+    let at = 0;
+    for (const piece of this.#meta) {
+      bytes.set(piece, at);
+      at += piece.length;
+    }
+    return JSON.parse(new TextDecoder().decode(bytes)) as Meta;
+  }
+
+  #restoreWindow(number: number, view: DataView, start: number, end: number): void {
+    const window = (this.#partitions[number] as Partition).window;
+    const [head, tail] = this.#manifest.windows[number] as readonly [number, number];
+    const first = view.getFloat64(start, true);
+    const count = (end - start - 8) / WINDOW_ROW_BYTES;
+    // The last page may know more than the manifest: it was written for a checkpoint that was not completed.
+    const from = Math.max(first, head);
+    const to = Math.min(first + count, tail);
+    if (to <= from) return;
+    const bytes = new Uint8Array(view.buffer, view.byteOffset + start + 8, end - start - 8);
+    const rows = bytes.slice((from - first) * WINDOW_ROW_BYTES, (to - first) * WINDOW_ROW_BYTES);
+    window.restoreRows(from, rows);
+  }
+}
+
+function writeRow(writer: ChunkWriter, pairs: PairTable, row: number, full: boolean): void {
+  writer.reserve(IMAGE_BYTES_MAX);
+  writer.at = pairs.writeImage(writer.view, writer.at, row, full);
+}
+
+function windowStream(partition: number): string {
+  return `window-${partition}`;
+}
+
+function hashOfKey(bytes: Uint8Array, deviceStart: number, deviceEnd: number, fenceEnd: number): number {
+  return pairHash(murmur2(bytes, deviceStart, deviceEnd), bytes, deviceEnd, fenceEnd);
+}

@@ -1,0 +1,181 @@
+/**
+ * Chunks: what a checkpoint is stored in. Up to 60 KiB each, since a store takes values of 64 KiB at most and small rows
+ * cost a hundred times more a byte; each with a checksum, since a store gives a flipped byte back without a word.
+ *
+ * ```
+ *   checksum u64 | format u8 | section | section | …
+ *   section      partition u16 | type u8 | byte length u32 | body
+ * ```
+ *
+ * @module
+ */
+
+/** Version of all that a checkpoint consists of. */
+export const CHECKPOINT_FORMAT = 1;
+
+/** Bytes of a chunk at most. */
+export const CHUNK_BYTES_MAX = 60 * 1024;
+
+const CHECKSUM_BYTES = 8;
+const HEADER_BYTES = CHECKSUM_BYTES + 1;
+const SECTION_HEADER_BYTES = 7;
+
+/** What a section holds. */
+export const SECTION_PAIRS = 1;
+export const SECTION_WAITING = 2;
+export const SECTION_META = 3;
+export const SECTION_WINDOW = 4;
+
+/** XXH64 with seed 0 of some bytes. */
+export type Checksum = (bytes: Uint8Array) => bigint;
+
+/** What was stored is not what was written, or of another version. */
+export class DamagedCheckpointError extends Error {
+  override readonly name = "DamagedCheckpointError";
+}
+
+/** Writes sections into chunks, opening a new one where the next piece has no room. */
+export class ChunkWriter {
+  /** The finished chunks. */
+  readonly chunks: Uint8Array[] = [];
+  /** Where to write, from {@link at}; valid until the next {@link reserve}. */
+  view: DataView;
+  at = 0;
+  /** Bytes of all chunks, finished or not. */
+  byteLength = 0;
+
+  readonly #checksum: Checksum;
+  #buffer: Uint8Array<ArrayBuffer>;
+  #sectionAt = -1;
+  #partition = 0;
+  #type = 0;
+
+  constructor(checksum: Checksum) {
+    this.#checksum = checksum;
+    this.#buffer = new Uint8Array(CHUNK_BYTES_MAX);
+    this.view = new DataView(this.#buffer.buffer);
+    this.at = HEADER_BYTES;
+  }
+
+  /** Begins a section: what is written next is of this partition and type. */
+  begin(partition: number, type: number): void {
+    this.end();
+    this.#partition = partition;
+    this.#type = type;
+  }
+
+  /** Makes sure that a piece of up to `byteLength` has room in one chunk; pieces are never cut. */
+  reserve(byteLength: number): void {
+    if (this.#sectionAt >= 0 && this.at + byteLength <= CHUNK_BYTES_MAX) return;
+    if (this.at + SECTION_HEADER_BYTES + byteLength > CHUNK_BYTES_MAX) {
+      this.end();
+      this.#finishChunk();
+    }
+    if (this.#sectionAt < 0) {
+      this.#sectionAt = this.at;
+      this.view.setUint16(this.at, this.#partition, true);
+      this.view.setUint8(this.at + 2, this.#type);
+      this.at += SECTION_HEADER_BYTES;
+    }
+  }
+
+  /** Writes bytes as one section or, where they are many, several. */
+  writeBytes(bytes: Uint8Array): void {
+    const pieceMax = CHUNK_BYTES_MAX - HEADER_BYTES - SECTION_HEADER_BYTES;
+    for (let from = 0; from < bytes.length; from += pieceMax) {
+      const piece = bytes.subarray(from, from + pieceMax);
+      this.reserve(piece.length);
+      this.#buffer.set(piece, this.at);
+      this.at += piece.length;
+    }
+  }
+
+  /** Ends the section. */
+  end(): void {
+    if (this.#sectionAt < 0) return;
+    this.view.setUint32(this.#sectionAt + 3, this.at - this.#sectionAt - SECTION_HEADER_BYTES, true);
+    this.#sectionAt = -1;
+  }
+
+  /** Ends the last chunk, if there is anything in it; returns all of them. */
+  finish(): readonly Uint8Array[] {
+    this.end();
+    if (this.at > HEADER_BYTES) this.#finishChunk();
+    return this.chunks;
+  }
+
+  #finishChunk(): void {
+    if (this.at === HEADER_BYTES) return;
+    const chunk = this.#buffer.slice(0, this.at);
+    seal(chunk, this.#checksum);
+    this.chunks.push(chunk);
+    this.byteLength += chunk.length;
+    this.at = HEADER_BYTES;
+  }
+}
+
+/** A section of a chunk that was read: its body is `view` from `start` to `end`. */
+export interface Section {
+  readonly partition: number;
+  readonly type: number;
+  readonly view: DataView;
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * The sections of a chunk.
+ *
+ * @throws {DamagedCheckpointError} where its checksum or version is not as it should be
+ */
+export function readChunk(chunk: Uint8Array, checksum: Checksum): Section[] {
+  const view = unseal(chunk, checksum);
+  const sections: Section[] = [];
+  let at = HEADER_BYTES;
+  while (at < chunk.length) {
+    const start = at + SECTION_HEADER_BYTES;
+    const end = start + view.getUint32(at + 3, true);
+    if (end > chunk.length) throw new DamagedCheckpointError("A section is longer than its chunk");
+    sections.push({ partition: view.getUint16(at, true), type: view.getUint8(at + 2), view, start, end });
+    at = end;
+  }
+  return sections;
+}
+
+/** A value with a checksum and the format's version before it. */
+export function sealJson(value: unknown, checksum: Checksum): Uint8Array {
+  const body = new TextEncoder().encode(JSON.stringify(value));
+  const bytes = new Uint8Array(HEADER_BYTES + body.length);
+  bytes.set(body, HEADER_BYTES);
+  seal(bytes, checksum);
+  return bytes;
+}
+
+/**
+ * What {@link sealJson} was given.
+ *
+ * @throws {DamagedCheckpointError} where its checksum or version is not as it should be
+ */
+export function unsealJson(bytes: Uint8Array, checksum: Checksum): unknown {
+  unseal(bytes, checksum);
+  return JSON.parse(new TextDecoder().decode(bytes.subarray(HEADER_BYTES)));
+}
+
+function seal(bytes: Uint8Array, checksum: Checksum): void {
+  bytes[CHECKSUM_BYTES] = CHECKPOINT_FORMAT;
+  const sum = checksum(bytes.subarray(CHECKSUM_BYTES));
+  new DataView(bytes.buffer, bytes.byteOffset).setBigUint64(0, sum, true);
+}
+
+function unseal(bytes: Uint8Array, checksum: Checksum): DataView {
+  if (bytes.length < HEADER_BYTES) throw new DamagedCheckpointError("A part of it is cut short");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (view.getBigUint64(0, true) !== checksum(bytes.subarray(CHECKSUM_BYTES))) {
+    throw new DamagedCheckpointError("A checksum does not match");
+  }
+  const format = view.getUint8(CHECKSUM_BYTES);
+  if (format !== CHECKPOINT_FORMAT) {
+    throw new DamagedCheckpointError(`It has format ${format}, this version reads ${CHECKPOINT_FORMAT}`);
+  }
+  return view;
+}

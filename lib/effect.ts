@@ -1,0 +1,67 @@
+/**
+ * What a partition wants done: triggers, as lines ready for a sink, and the records that came too late to leave in order.
+ *
+ * Lines are written once, into one growing buffer that is used again: a trigger is never an object.
+ *
+ * @module
+ */
+
+/** Longest trigger line: ids at six bytes a byte when escaped, attributes, and the rest. */
+export const TRIGGER_BYTES_MAX = 2 * 6 * 256 + 16 * 1024 + 6 * 64 + 512;
+
+/** A record that goes to the dead letters with the reason LATE. */
+export interface LateRecord {
+  readonly record: Uint8Array;
+  readonly offset: number;
+  readonly line: number;
+  readonly eventTimeUs: number;
+  readonly watermarkUs: number;
+}
+
+/** See the module's header. */
+export class EffectBuffer {
+  bytes: Uint8Array = new Uint8Array(1 << 16);
+  byteLength = 0;
+  /** How many trigger lines there are. */
+  count = 0;
+  /** Each line's end and event time, kept only where triggers leave in event-time order. */
+  readonly ends: number[] | null;
+  readonly eventTimesUs: number[] | null;
+  readonly lateRecords: LateRecord[] = [];
+
+  /** @param ordered whether lines will have to be put in event-time order */
+  constructor(ordered: boolean) {
+    this.ends = ordered ? [] : null;
+    this.eventTimesUs = ordered ? [] : null;
+  }
+
+  /** Whether there is nothing to do. */
+  get empty(): boolean {
+    return this.count === 0 && this.lateRecords.length === 0;
+  }
+
+  /** Makes room for one more line. */
+  reserve(byteLength: number): void {
+    if (this.byteLength + byteLength <= this.bytes.length) return;
+    const grown = new Uint8Array(Math.max(this.bytes.length * 2, this.byteLength + byteLength));
+    grown.set(this.bytes.subarray(0, this.byteLength));
+    this.bytes = grown;
+  }
+
+  /** Takes the line that was written from {@link byteLength} up to `end`. */
+  commitLine(end: number, eventTimeUs: number): void {
+    this.byteLength = end;
+    this.count++;
+    this.ends?.push(end);
+    this.eventTimesUs?.push(eventTimeUs);
+  }
+
+  /** Empties the buffer for the next round; the bytes will be written over. */
+  reset(): void {
+    this.byteLength = 0;
+    this.count = 0;
+    this.lateRecords.length = 0;
+    if (this.ends !== null) this.ends.length = 0;
+    if (this.eventTimesUs !== null) this.eventTimesUs.length = 0;
+  }
+}

@@ -1,0 +1,531 @@
+/**
+ * The pairs: one row of numbers each in typed arrays, their ids as bytes in an arena, found by hash.
+ *
+ * ```
+ *   row n    times  | ENTER END PREV_ENTER PREV_END APPLIED TOLD_ENTER TOLD_EXIT SEEN |   8 doubles: a cache line
+ *            words  | KEY HASH FLAGS TOLD CONTRADICTED RULE WAITING |                     7 words
+ *            links  | next previous |                                                     of the timing wheels
+ *            seqs   | six doubles |                       only in segments where a record had a `seq`
+ *   arena    | device length, fence length, device, fence |       slots of 8, 16, 24 … bytes, freed and used again
+ * ```
+ *
+ * Rows come in segments of 4,096 that are added and never copied, so growth stops nobody. At two million pairs with 25
+ * bytes of ids a pair takes 64 + 28 + 8 + 32 + about 6 bytes; a `Map` from string keys to objects takes several hundred
+ * and a garbage collector that walks them.
+ *
+ * What changed since the last checkpoint is a list of rows, not of pages: random updates touch every page.
+ *
+ * @module
+ */
+import { EMPTY, HashIndex } from "./hash_index.ts";
+import { NO_ROW, WheelLinks } from "./timing_wheel.ts";
+
+/** Rows a segment. */
+export const ROW_BITS = 12;
+const ROWS = 1 << ROW_BITS;
+/** `row & ROW_MASK` is the row's place in its segment. */
+export const ROW_MASK = ROWS - 1;
+
+/** Doubles a row: µs since the epoch; 0 for "never", which no accepted record can have. */
+export const TIMES = 8;
+/** When the visit began that is current or, outside, the last one. */
+export const ENTER = 0;
+/** When it ended; of no meaning while inside. */
+export const END = 1;
+/** The same two of the visit before it. */
+export const PREVIOUS_ENTER = 2;
+export const PREVIOUS_END = 3;
+/** Event time of the last record that the dwell logic applied. */
+export const APPLIED = 4;
+/** Event time of the latest ENTER, and EXIT, that was emitted: the pair's memory. */
+export const TOLD_ENTER = 5;
+export const TOLD_EXIT = 6;
+/** The highest event time of any record of the pair. */
+export const SEEN = 7;
+
+/** Words a row. */
+export const WORDS = 7;
+const KEY = 0;
+const HASH = 1;
+/** Bits, below. */
+export const FLAGS = 2;
+/** Which thresholds were told: of the visit in the low 16 bits, of the one before in the high ones. */
+export const TOLD = 3;
+/** Which of those were contradicted, likewise. */
+export const CONTRADICTED = 4;
+/** Number of the dwell rule of the pair's fence. */
+export const RULE = 5;
+/** How many of the pair's records wait or are held. */
+export const WAITING = 6;
+
+/** FLAGS: the row is in use. */
+export const LIVE = 1 << 0;
+/** FLAGS: a visit is going on. */
+export const INSIDE = 1 << 1;
+/** FLAGS: there is a visit, current or ended; and one before it. */
+export const HAS_VISIT = 1 << 2;
+export const HAS_PREVIOUS = 1 << 3;
+/** FLAGS: the kind last told where triggers leave in order: 0 none, 1 ENTER, 2 EXIT. */
+export const LAST_TOLD_SHIFT = 4;
+/** FLAGS: the kinds applied at the microsecond APPLIED, one bit each for ENTER, EXIT, STALE. */
+export const APPLIED_KINDS_SHIFT = 6;
+/** FLAGS: how the visit, and the one before, ended. */
+export const END_KIND_SHIFT = 9;
+export const PREVIOUS_END_KIND_SHIFT = 11;
+/** FLAGS: number of the next threshold of the visit, 0 to 16. */
+export const NEXT_SHIFT = 13;
+/** FLAGS: late records of the pair are held. */
+export const HELD = 1 << 18;
+const DIRTY = 1 << 19;
+/** The row's ids are in no checkpoint yet. */
+const UNSAVED_KEY = 1 << 20;
+const FLAGS_SAVED = (1 << 18) - 1;
+
+/** How a visit ended. */
+export const ENDED_BY_NOTHING = 0;
+export const ENDED_BY_EXIT = 1;
+export const ENDED_BY_STALE = 2;
+export const ENDED_BY_ENTER = 3;
+
+/** Columns of seqs: numbers that stand for them ({@link seqKeyOf}), NaN for none. */
+export const SEQS = 6;
+export const ENTER_SEQ = 0;
+/** Of the last EXIT that ended a visit. */
+export const EXIT_SEQ = 1;
+export const PREVIOUS_ENTER_SEQ = 2;
+export const PREVIOUS_EXIT_SEQ = 3;
+export const TOLD_ENTER_SEQ = 4;
+export const TOLD_EXIT_SEQ = 5;
+
+const ARENA_SEGMENT_BYTES = 1 << 15;
+const SLOT_UNIT = 8;
+const CLASS_BITS = 7;
+const KEY_HEADER = 2;
+
+/** Longest image of a row: see {@link PairTable.writeImage}. */
+export const IMAGE_BYTES_MAX = 4 + 3 + TIMES * 8 + 12 + SEQS * 8 + KEY_HEADER + 512;
+
+const IMAGE_LIVE = 1;
+const IMAGE_KEY = 2;
+const IMAGE_SEQS = 4;
+const IMAGE_MASKS = 8;
+
+interface ArenaClass {
+  readonly segments: Uint8Array[];
+  readonly free: number[];
+  readonly slotsPerSegment: number;
+  readonly slotBytes: number;
+  used: number;
+}
+
+/** See the module's header. Reads and writes of times and words go to {@link times} and {@link words} directly. */
+export class PairTable {
+  readonly times: Float64Array[] = [];
+  readonly words: Int32Array[] = [];
+  readonly links: WheelLinks = new WheelLinks();
+  /** Where the key last given to {@link locate} lies. */
+  keyBytes: Uint8Array = new Uint8Array(0);
+  deviceStart = 0;
+  deviceEnd = 0;
+  fenceStart = 0;
+  fenceEnd = 0;
+
+  readonly #seqs: (Float64Array | undefined)[] = [];
+  readonly #index: HashIndex = new HashIndex((row) => this.word(row, HASH));
+  readonly #classes: (ArenaClass | undefined)[] = [];
+  readonly #free: number[] = [];
+  /** Rows of which a restore has met a change, but not yet the ids. */
+  readonly #orphans = new Set<number>();
+  #dirty = new Int32Array(1024);
+  #dirtyCount = 0;
+  #rowCount = 0;
+  #size = 0;
+
+  /** How many pairs there are. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Rows ever used: all are below this. */
+  get rowCount(): number {
+    return this.#rowCount;
+  }
+
+  /** Rows that changed since the last {@link takeDirty}. */
+  get dirtyCount(): number {
+    return this.#dirtyCount;
+  }
+
+  /** Bytes held by rows, ids, links and index. */
+  get byteLength(): number {
+    let sum = this.#index.byteLength + this.links.byteLength + this.#dirty.byteLength;
+    sum += this.times.length * ROWS * (TIMES * 8 + WORDS * 4);
+    for (const seqs of this.#seqs) sum += seqs?.byteLength ?? 0;
+    for (const arenaClass of this.#classes) sum += (arenaClass?.segments.length ?? 0) * ARENA_SEGMENT_BYTES;
+    return sum;
+  }
+
+  time(row: number, column: number): number {
+    return (this.times[row >>> ROW_BITS] as Float64Array)[(row & ROW_MASK) * TIMES + column] as number;
+  }
+
+  setTime(row: number, column: number, valueUs: number): void {
+    (this.times[row >>> ROW_BITS] as Float64Array)[(row & ROW_MASK) * TIMES + column] = valueUs;
+  }
+
+  word(row: number, column: number): number {
+    return (this.words[row >>> ROW_BITS] as Int32Array)[(row & ROW_MASK) * WORDS + column] as number;
+  }
+
+  setWord(row: number, column: number, value: number): void {
+    (this.words[row >>> ROW_BITS] as Int32Array)[(row & ROW_MASK) * WORDS + column] = value;
+  }
+
+  /** A seq's number, NaN for none. */
+  seq(row: number, column: number): number {
+    const seqs = this.#seqs[row >>> ROW_BITS];
+    return seqs === undefined ? NaN : seqs[(row & ROW_MASK) * SEQS + column] as number;
+  }
+
+  setSeq(row: number, column: number, key: number): void {
+    let seqs = this.#seqs[row >>> ROW_BITS];
+    if (seqs === undefined) {
+      if (Number.isNaN(key)) return;
+      seqs = new Float64Array(ROWS * SEQS).fill(NaN);
+      this.#seqs[row >>> ROW_BITS] = seqs;
+    }
+    seqs[(row & ROW_MASK) * SEQS + column] = key;
+  }
+
+  /** The row of a pair, or {@link NO_ROW}. */
+  find(
+    hash: number,
+    bytes: Uint8Array,
+    deviceStart: number,
+    deviceEnd: number,
+    fenceStart: number,
+    fenceEnd: number,
+  ): number {
+    const index = this.#index;
+    for (let row = index.first(hash); row !== EMPTY; row = index.following()) {
+      const words = this.words[row >>> ROW_BITS] as Int32Array;
+      const at = (row & ROW_MASK) * WORDS;
+      if (words[at + HASH] !== (hash | 0)) continue;
+      if (this.#keyIs(words[at + KEY] as number, bytes, deviceStart, deviceEnd, fenceStart, fenceEnd)) {
+        return row;
+      }
+    }
+    return NO_ROW;
+  }
+
+  /** Adds a pair that is not there. Its row is all zero. */
+  insert(
+    hash: number,
+    bytes: Uint8Array,
+    deviceStart: number,
+    deviceEnd: number,
+    fenceStart: number,
+    fenceEnd: number,
+  ): number {
+    const row = this.#free.pop() ?? this.#addRow();
+    this.#occupy(row, hash, this.#storeKey(bytes, deviceStart, deviceEnd, fenceStart, fenceEnd));
+    this.touch(row);
+    return row;
+  }
+
+  /** Forgets a pair. The row is zero from here on and will be used again. */
+  release(row: number): void {
+    this.touch(row);
+    this.#index.remove(this.word(row, HASH), row);
+    this.#freeKey(this.word(row, KEY));
+    this.clear(row);
+    this.setWord(row, FLAGS, DIRTY);
+    this.#free.push(row);
+    this.#size--;
+  }
+
+  /** Sets all that is known of a pair back, but not its ids. */
+  clear(row: number): void {
+    const segment = row >>> ROW_BITS;
+    const at = row & ROW_MASK;
+    (this.times[segment] as Float64Array).fill(0, at * TIMES, at * TIMES + TIMES);
+    (this.words[segment] as Int32Array).fill(0, at * WORDS + FLAGS + 1, at * WORDS + WORDS);
+    const kept = LIVE | DIRTY | UNSAVED_KEY;
+    this.setWord(row, FLAGS, this.word(row, FLAGS) & kept);
+    this.#seqs[segment]?.fill(NaN, at * SEQS, at * SEQS + SEQS);
+  }
+
+  /** Notes that a row has changed: the next checkpoint carries it. */
+  touch(row: number): void {
+    const words = this.words[row >>> ROW_BITS] as Int32Array;
+    const at = (row & ROW_MASK) * WORDS + FLAGS;
+    const flags = words[at] as number;
+    if ((flags & DIRTY) !== 0) return;
+    words[at] = flags | DIRTY;
+    if (this.#dirtyCount === this.#dirty.length) {
+      const grown = new Int32Array(this.#dirty.length * 2);
+      grown.set(this.#dirty);
+      this.#dirty = grown;
+    }
+    this.#dirty[this.#dirtyCount++] = row;
+  }
+
+  /** The rows that changed since the last call; valid until the next {@link touch}. */
+  takeDirty(): Int32Array {
+    const rows = this.#dirty.subarray(0, this.#dirtyCount);
+    this.#dirtyCount = 0;
+    return rows;
+  }
+
+  /** Points {@link keyBytes} and its ranges at a row's ids. */
+  locate(row: number): void {
+    const reference = this.word(row, KEY);
+    const arenaClass = this.#classes[reference & ((1 << CLASS_BITS) - 1)] as ArenaClass;
+    const index = reference >>> CLASS_BITS;
+    const bytes = arenaClass.segments[Math.floor(index / arenaClass.slotsPerSegment)] as Uint8Array;
+    const at = (index % arenaClass.slotsPerSegment) * arenaClass.slotBytes;
+    this.keyBytes = bytes;
+    this.deviceStart = at + KEY_HEADER;
+    this.deviceEnd = this.deviceStart + (bytes[at] as number) + 1;
+    this.fenceStart = this.deviceEnd;
+    this.fenceEnd = this.fenceStart + (bytes[at + 1] as number) + 1;
+  }
+
+  /**
+   * Writes a row as a checkpoint keeps it, and clears its mark of having changed. Times equal to SEEN, most of them,
+   * and those that are 0 are not written out.
+   *
+   * ```
+   *   row u32 | form u8 | present u8 | like SEEN u8 | SEEN f64, other times | FLAGS u32 | TOLD, CONTRADICTED | seqs | ids
+   * ```
+   *
+   * @param full with the ids, even where an older checkpoint has them
+   * @returns the place behind it
+   */
+  writeImage(view: DataView, at: number, row: number, full: boolean): number {
+    const flags = this.word(row, FLAGS);
+    this.setWord(row, FLAGS, flags & ~(DIRTY | UNSAVED_KEY));
+    view.setUint32(at, row, true);
+    if ((flags & LIVE) === 0) {
+      view.setUint8(at + 4, 0);
+      return at + 5;
+    }
+    const segment = row >>> ROW_BITS;
+    const times = this.times[segment] as Float64Array;
+    const base = (row & ROW_MASK) * TIMES;
+    const seen = times[base + SEEN] as number;
+    let form = IMAGE_LIVE;
+    let present = 0;
+    let like = 0;
+    const formAt = at + 4;
+    at += 7;
+    view.setFloat64(at, seen, true);
+    at += 8;
+    for (let column = 0; column < SEEN; column++) {
+      const time = times[base + column] as number;
+      if (time === 0) continue;
+      if (time === seen) like |= 1 << column;
+      else {
+        present |= 1 << column;
+        view.setFloat64(at, time, true);
+        at += 8;
+      }
+    }
+    view.setUint32(at, flags & FLAGS_SAVED, true);
+    at += 4;
+    const told = this.word(row, TOLD);
+    const contradicted = this.word(row, CONTRADICTED);
+    if (told !== 0 || contradicted !== 0) {
+      form |= IMAGE_MASKS;
+      view.setInt32(at, told, true);
+      view.setInt32(at + 4, contradicted, true);
+      at += 8;
+    }
+    const seqs = this.#seqs[segment];
+    if (seqs !== undefined) {
+      form |= IMAGE_SEQS;
+      for (let column = 0; column < SEQS; column++, at += 8) {
+        view.setFloat64(at, seqs[(row & ROW_MASK) * SEQS + column] as number, true);
+      }
+    }
+    if (full || (flags & UNSAVED_KEY) !== 0) {
+      form |= IMAGE_KEY;
+      this.locate(row);
+      const key = this.keyBytes;
+      for (let i = this.deviceStart - KEY_HEADER; i < this.fenceEnd; i++) view.setUint8(at++, key[i] as number);
+    }
+    view.setUint8(formAt, form);
+    view.setUint8(formAt + 1, present);
+    view.setUint8(formAt + 2, like);
+    return at;
+  }
+
+  /**
+   * Reads an image back; a later one of the same row replaces it. Returns the place behind it.
+   *
+   * @param hashOf the hash of the ids in a range, as {@link find} is given it
+   */
+  readImage(
+    view: DataView,
+    at: number,
+    hashOf: (bytes: Uint8Array, deviceStart: number, deviceEnd: number, fenceEnd: number) => number,
+  ): number {
+    const row = view.getUint32(at, true);
+    const form = view.getUint8(at + 4);
+    while (this.#rowCount <= row) this.#addRow();
+    const known = (this.word(row, FLAGS) & LIVE) !== 0;
+    if ((form & IMAGE_LIVE) === 0) {
+      if (known) this.#vacate(row);
+      this.#orphans.delete(row);
+      return at + 5;
+    }
+    const present = view.getUint8(at + 5);
+    const like = view.getUint8(at + 6);
+    at += 7;
+    const times = this.times[row >>> ROW_BITS] as Float64Array;
+    const base = (row & ROW_MASK) * TIMES;
+    const seen = view.getFloat64(at, true);
+    at += 8;
+    times[base + SEEN] = seen;
+    for (let column = 0; column < SEEN; column++) {
+      let time = 0;
+      if ((like & (1 << column)) !== 0) time = seen;
+      else if ((present & (1 << column)) !== 0) {
+        time = view.getFloat64(at, true);
+        at += 8;
+      }
+      times[base + column] = time;
+    }
+    const flags = view.getUint32(at, true);
+    at += 4;
+    let told = 0;
+    let contradicted = 0;
+    if ((form & IMAGE_MASKS) !== 0) {
+      told = view.getInt32(at, true);
+      contradicted = view.getInt32(at + 4, true);
+      at += 8;
+    }
+    for (let column = 0; column < SEQS; column++) {
+      let key = NaN;
+      if ((form & IMAGE_SEQS) !== 0) {
+        key = view.getFloat64(at, true);
+        at += 8;
+      }
+      this.setSeq(row, column, key);
+    }
+    if ((form & IMAGE_KEY) !== 0) {
+      const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+      const deviceStart = at + KEY_HEADER;
+      const deviceEnd = deviceStart + view.getUint8(at) + 1;
+      const fenceEnd = deviceEnd + view.getUint8(at + 1) + 1;
+      at = fenceEnd;
+      // The row may have been another pair's when an older image was written.
+      if (known) this.#vacate(row);
+      const hash = hashOf(bytes, deviceStart, deviceEnd, fenceEnd);
+      this.#occupy(row, hash, this.#storeKey(bytes, deviceStart, deviceEnd, deviceEnd, fenceEnd));
+      this.setWord(row, FLAGS, this.word(row, FLAGS) & ~UNSAVED_KEY);
+      this.#orphans.delete(row);
+    } else if (!known) {
+      // A change from before the slice that brings the row itself.
+      this.#orphans.add(row);
+      return at;
+    }
+    this.setWord(row, FLAGS, (this.word(row, FLAGS) & ~FLAGS_SAVED) | flags);
+    this.setWord(row, TOLD, told);
+    this.setWord(row, CONTRADICTED, contradicted);
+    return at;
+  }
+
+  /**
+   * After all images were read: finds the rows that are free.
+   *
+   * @returns whether the images were complete: no row changed that never came to be
+   */
+  finishRestore(): boolean {
+    this.#free.length = 0;
+    for (let row = this.#rowCount - 1; row >= 0; row--) {
+      if ((this.word(row, FLAGS) & LIVE) === 0) this.#free.push(row);
+    }
+    return this.#orphans.size === 0;
+  }
+
+  #vacate(row: number): void {
+    this.#index.remove(this.word(row, HASH), row);
+    this.#freeKey(this.word(row, KEY));
+    this.setWord(row, FLAGS, 0);
+    this.#size--;
+  }
+
+  #occupy(row: number, hash: number, key: number): void {
+    this.setWord(row, KEY, key);
+    this.setWord(row, HASH, hash | 0);
+    this.setWord(row, FLAGS, (this.word(row, FLAGS) & DIRTY) | LIVE | UNSAVED_KEY);
+    this.#index.insert(hash >>> 0, row);
+    this.#size++;
+  }
+
+  #addRow(): number {
+    const row = this.#rowCount++;
+    if ((row & ROW_MASK) === 0) {
+      this.times.push(new Float64Array(ROWS * TIMES));
+      this.words.push(new Int32Array(ROWS * WORDS));
+      this.links.reach(row);
+    }
+    return row;
+  }
+
+  #keyIs(
+    reference: number,
+    bytes: Uint8Array,
+    deviceStart: number,
+    deviceEnd: number,
+    fenceStart: number,
+    fenceEnd: number,
+  ): boolean {
+    const arenaClass = this.#classes[reference & ((1 << CLASS_BITS) - 1)] as ArenaClass;
+    const index = reference >>> CLASS_BITS;
+    const segment = Math.floor(index / arenaClass.slotsPerSegment);
+    const stored = arenaClass.segments[segment] as Uint8Array;
+    let at = (index - segment * arenaClass.slotsPerSegment) * arenaClass.slotBytes;
+    if (stored[at] !== deviceEnd - deviceStart - 1 || stored[at + 1] !== fenceEnd - fenceStart - 1) {
+      return false;
+    }
+    at += KEY_HEADER;
+    for (let i = deviceStart; i < deviceEnd; i++) if (stored[at++] !== bytes[i]) return false;
+    for (let i = fenceStart; i < fenceEnd; i++) if (stored[at++] !== bytes[i]) return false;
+    return true;
+  }
+
+  #storeKey(
+    bytes: Uint8Array,
+    deviceStart: number,
+    deviceEnd: number,
+    fenceStart: number,
+    fenceEnd: number,
+  ): number {
+    const length = KEY_HEADER + deviceEnd - deviceStart + fenceEnd - fenceStart;
+    const number = Math.ceil(length / SLOT_UNIT);
+    const arenaClass = this.#classes[number] ??= {
+      segments: [],
+      free: [],
+      slotBytes: number * SLOT_UNIT,
+      slotsPerSegment: Math.floor(ARENA_SEGMENT_BYTES / (number * SLOT_UNIT)),
+      used: 0,
+    };
+    const index = arenaClass.free.pop() ?? arenaClass.used++;
+    const segment = Math.floor(index / arenaClass.slotsPerSegment);
+    if (segment === arenaClass.segments.length) arenaClass.segments.push(new Uint8Array(ARENA_SEGMENT_BYTES));
+    const stored = arenaClass.segments[segment] as Uint8Array;
+    let at = (index - segment * arenaClass.slotsPerSegment) * arenaClass.slotBytes;
+    stored[at++] = deviceEnd - deviceStart - 1;
+    stored[at++] = fenceEnd - fenceStart - 1;
+    for (let i = deviceStart; i < deviceEnd; i++) stored[at++] = bytes[i] as number;
+    for (let i = fenceStart; i < fenceEnd; i++) stored[at++] = bytes[i] as number;
+    return (index << CLASS_BITS) | number;
+  }
+
+  #freeKey(reference: number): void {
+    const arenaClass = this.#classes[reference & ((1 << CLASS_BITS) - 1)] as ArenaClass;
+    arenaClass.free.push(reference >>> CLASS_BITS);
+  }
+}

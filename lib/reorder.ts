@@ -1,0 +1,368 @@
+/**
+ * The records that wait: for the watermark, in event-time order; or, having come late, by pair, to be taken together.
+ *
+ * ```
+ *   entry n   timeUs clockUs arrival row flags     32 bytes, in segments, used again
+ *   waiting   a timing wheel over the entries: the one that is due first is popped first, equal times as they came
+ *   held      row → its group; a queue of groups by the watermark at which they are taken
+ * ```
+ *
+ * The reorder buffer is the next cost after decoding, so it is no heap: entries are nearly sorted, and a wheel's slots
+ * sort them for the price of a list. What only some records have (a seq, attributes) is kept beside, in a `Map`.
+ *
+ * @module
+ */
+import { assert } from "./assert.ts";
+import type { Kind } from "./kind.ts";
+import { NO_ROW, TimingWheel, WheelLinks } from "./timing_wheel.ts";
+
+/** Records of one pair that are held at most: its group is taken as this one arrives. */
+export const HELD_RECORDS_MAX = 1000;
+
+const SEGMENT_BITS = 11;
+const SEGMENT_ROWS = 1 << SEGMENT_BITS;
+const SEGMENT_MASK = SEGMENT_ROWS - 1;
+
+const KIND_MASK = 3;
+const SUPPRESSED = 4;
+const BEYOND_WINDOW = 8;
+const HELD = 16;
+const EXTRAS = 32;
+const LIVE = 64;
+
+const NUMBERS = 3;
+const TIME = 0;
+const CLOCK = 1;
+/** Which record of the partition it was: decides between equal times after a restart. */
+const ARRIVAL = 2;
+
+/** Bytes of an entry in a checkpoint, at most, besides its seq and attributes: see {@link ReorderBuffer.writeImage}. */
+export const ENTRY_BYTES = 5 + 4 * 8 + 8 + 3;
+
+/** What only some waiting records have. */
+export interface EntryExtras {
+  /** The seq as a number that stands for it; NaN for none. */
+  readonly seqKey: number;
+  /** The seq's text and the attributes, for a trigger that is yet to leave; empty where it has left. */
+  readonly seq: Uint8Array;
+  readonly attributes: Uint8Array;
+}
+
+/** A record that begins to wait. */
+export interface NewEntry {
+  readonly row: number;
+  readonly kind: Kind;
+  readonly timeUs: number;
+  /** The dedup clock that it came with. */
+  readonly clockUs: number;
+  readonly suppressed: boolean;
+  readonly beyondWindow: boolean;
+  readonly extras: EntryExtras | null;
+}
+
+/** An entry as {@link ReorderBuffer.readImages} found it. */
+export interface SavedEntry {
+  readonly row: number;
+  readonly flags: number;
+  readonly timeUs: number;
+  readonly clockUs: number;
+  readonly arrival: number;
+  readonly dueUs: number;
+  readonly extras: EntryExtras | null;
+}
+
+interface Segment {
+  readonly numbers: Float64Array;
+  readonly words: Int32Array;
+}
+
+interface Group {
+  /** When it is taken at the latest: the watermark on the first one's arrival plus lateness. */
+  readonly dueUs: number;
+  readonly entries: number[];
+}
+
+/** See the module's header. */
+export class ReorderBuffer {
+  readonly #segments: Segment[] = [];
+  readonly #free: number[] = [];
+  readonly #extras = new Map<number, EntryExtras>();
+  readonly #wheel: TimingWheel;
+  readonly #links = new WheelLinks();
+  readonly #groups = new Map<number, Group>();
+  /** Rows with a group, by when it is due, which ascends; a group taken early is passed over. */
+  #queue: { readonly row: number; readonly group: Group }[] = [];
+  #queueHead = 0;
+  #entryCount = 0;
+  #arrivals = 0;
+  #size = 0;
+
+  constructor() {
+    this.#wheel = new TimingWheel(this.#links, (entry) => this.timeUs(entry));
+  }
+
+  /** How many records wait or are held. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** How many are held. */
+  get heldCount(): number {
+    return this.#size - this.#wheel.size;
+  }
+
+  /** Bytes held, without extras and groups. */
+  get byteLength(): number {
+    return this.#segments.length * SEGMENT_ROWS * (NUMBERS * 8 + 8) + this.#links.byteLength + this.#wheel.byteLength;
+  }
+
+  timeUs(entry: number): number {
+    return this.#segment(entry).numbers[(entry & SEGMENT_MASK) * NUMBERS + TIME] as number;
+  }
+
+  clockUs(entry: number): number {
+    return this.#segment(entry).numbers[(entry & SEGMENT_MASK) * NUMBERS + CLOCK] as number;
+  }
+
+  row(entry: number): number {
+    return this.#segment(entry).words[(entry & SEGMENT_MASK) * 2] as number;
+  }
+
+  kind(entry: number): Kind {
+    return (this.#flags(entry) & KIND_MASK) as Kind;
+  }
+
+  /** Whether an entry is in use. */
+  isLive(entry: number): boolean {
+    return (this.#flags(entry) & LIVE) !== 0;
+  }
+
+  /** Whether it is held, rather than waiting. */
+  isHeld(entry: number): boolean {
+    return (this.#flags(entry) & HELD) !== 0;
+  }
+
+  suppressed(entry: number): boolean {
+    return (this.#flags(entry) & SUPPRESSED) !== 0;
+  }
+
+  beyondWindow(entry: number): boolean {
+    return (this.#flags(entry) & BEYOND_WINDOW) !== 0;
+  }
+
+  extras(entry: number): EntryExtras | undefined {
+    return this.#extras.size === 0 ? undefined : this.#extras.get(entry);
+  }
+
+  seqKey(entry: number): number {
+    return this.extras(entry)?.seqKey ?? NaN;
+  }
+
+  /** Lets a record wait for the watermark. */
+  wait(
+    row: number,
+    kind: Kind,
+    timeUs: number,
+    clockUs: number,
+    beyondWindow: boolean,
+    extras: EntryExtras | null,
+  ): void {
+    const flags = kind | (beyondWindow ? BEYOND_WINDOW : 0);
+    this.#wheel.schedule(this.#add(row, timeUs, clockUs, flags, extras));
+  }
+
+  /** The waiting record that is due first at this watermark, or {@link NO_ROW}; the caller releases it. */
+  popDue(watermarkUs: number): number {
+    return this.#wheel.popDue(watermarkUs);
+  }
+
+  /** Event time of the first record that waits (not held), in µs; Infinity for none. */
+  firstWaitingUs(): number {
+    const entry = this.#wheel.first();
+    return entry === NO_ROW ? Infinity : this.timeUs(entry);
+  }
+
+  /** When the first group is due, as a watermark in µs; Infinity for none. */
+  firstGroupDueUs(): number {
+    this.#passTaken();
+    return this.#queue[this.#queueHead]?.group.dueUs ?? Infinity;
+  }
+
+  /**
+   * Holds a late record with its pair's other ones.
+   *
+   * @param dueUs when the group is taken at the latest, should this be its first record
+   * @returns how many the group has now
+   */
+  hold(record: NewEntry, dueUs: number): number {
+    const { row, kind, timeUs, clockUs, extras } = record;
+    const flags = kind | HELD | (record.suppressed ? SUPPRESSED : 0) |
+      (record.beyondWindow ? BEYOND_WINDOW : 0);
+    return this.#join(row, this.#add(row, timeUs, clockUs, flags, extras), dueUs);
+  }
+
+  /** The pair of a group that is due at this watermark, or {@link NO_ROW}; the caller takes it. */
+  dueGroup(watermarkUs: number): number {
+    if (this.#groups.size === 0) return NO_ROW;
+    this.#passTaken();
+    const first = this.#queue[this.#queueHead];
+    return first !== undefined && first.group.dueUs <= watermarkUs ? first.row : NO_ROW;
+  }
+
+  /** Takes a pair's group: its entries in event-time order, equal times as they came. The caller releases them. */
+  takeGroup(row: number): readonly number[] {
+    const group = this.#groups.get(row);
+    if (group === undefined) return [];
+    this.#groups.delete(row);
+    return group.entries.sort((a, b) => this.timeUs(a) - this.timeUs(b));
+  }
+
+  /** Gives an entry back. */
+  release(entry: number): void {
+    if (this.#extras.size > 0) this.#extras.delete(entry);
+    this.#segment(entry).words[(entry & SEGMENT_MASK) * 2 + 1] = 0;
+    this.#free.push(entry);
+    this.#size--;
+  }
+
+  /** Entries ever used: all are below this. */
+  get entryCount(): number {
+    return this.#entryCount;
+  }
+
+  /**
+   * Writes an entry as a checkpoint keeps it, nothing where it is free; returns the place behind it.
+   *
+   * ```
+   *   row u32 | flags u8 | timeUs f64 | clockUs f64 | arrival f64 | dueUs f64 of a held one
+   *   with extras: seqKey f64 | seq length u8 | attributes length u16 | both
+   * ```
+   */
+  writeImage(view: DataView, at: number, entry: number): number {
+    const flags = this.#flags(entry);
+    if ((flags & LIVE) === 0) return at;
+    const { numbers, words } = this.#segment(entry);
+    const base = (entry & SEGMENT_MASK) * NUMBERS;
+    const row = words[(entry & SEGMENT_MASK) * 2] as number;
+    view.setUint32(at, row, true);
+    view.setUint8(at + 4, flags);
+    view.setFloat64(at + 5, numbers[base + TIME] as number, true);
+    view.setFloat64(at + 13, numbers[base + CLOCK] as number, true);
+    view.setFloat64(at + 21, numbers[base + ARRIVAL] as number, true);
+    at += 29;
+    if ((flags & HELD) !== 0) {
+      view.setFloat64(at, (this.#groups.get(row) as Group).dueUs, true);
+      at += 8;
+    }
+    if ((flags & EXTRAS) !== 0) {
+      const { seqKey, seq, attributes } = this.#extras.get(entry) as EntryExtras;
+      view.setFloat64(at, seqKey, true);
+      view.setUint8(at + 8, seq.length);
+      view.setUint16(at + 9, attributes.length, true);
+      const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+      bytes.set(seq, at + 11);
+      bytes.set(attributes, at + 11 + seq.length);
+      at += 11 + seq.length + attributes.length;
+    }
+    return at;
+  }
+
+  /** Reads images `from` to `end` back, for {@link restore}. */
+  static readImages(view: DataView, from: number, end: number): SavedEntry[] {
+    const saved: SavedEntry[] = [];
+    let at = from;
+    while (at < end) {
+      const row = view.getUint32(at, true);
+      const flags = view.getUint8(at + 4);
+      const timeUs = view.getFloat64(at + 5, true);
+      const clockUs = view.getFloat64(at + 13, true);
+      const arrival = view.getFloat64(at + 21, true);
+      at += 29;
+      let dueUs = NaN;
+      if ((flags & HELD) !== 0) {
+        dueUs = view.getFloat64(at, true);
+        at += 8;
+      }
+      let extras: EntryExtras | null = null;
+      if ((flags & EXTRAS) !== 0) {
+        const seqEnd = at + 11 + view.getUint8(at + 8);
+        const attributesEnd = seqEnd + view.getUint16(at + 9, true);
+        const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+        extras = {
+          seqKey: view.getFloat64(at, true),
+          seq: bytes.slice(at + 11, seqEnd),
+          attributes: bytes.slice(seqEnd, attributesEnd),
+        };
+        at = attributesEnd;
+      }
+      saved.push({ row, flags, timeUs, clockUs, arrival, dueUs, extras });
+    }
+    return saved;
+  }
+
+  /** Puts saved entries back into an empty buffer, as they came. */
+  restore(saved: SavedEntry[]): void {
+    assert(this.#size === 0, "a reorder buffer is restored before it is used");
+    saved.sort((a, b) => a.arrival - b.arrival);
+    for (const { row, flags, timeUs, clockUs, arrival, dueUs, extras } of saved) {
+      this.#arrivals = arrival;
+      const kept = flags & ~(EXTRAS | LIVE);
+      const entry = this.#add(row, timeUs, clockUs, kept, extras);
+      if ((flags & HELD) !== 0) this.#join(row, entry, dueUs);
+      else this.#wheel.schedule(entry);
+    }
+  }
+
+  #passTaken(): void {
+    const queue = this.#queue;
+    for (let first = queue[this.#queueHead]; first !== undefined; first = queue[this.#queueHead]) {
+      if (this.#groups.get(first.row) === first.group) break;
+      this.#queueHead++;
+    }
+    if (this.#queueHead > 1024 && this.#queueHead * 2 > queue.length) {
+      this.#queue = queue.slice(this.#queueHead);
+      this.#queueHead = 0;
+    }
+  }
+
+  /** Adds an entry to its pair's group; returns how many that has now. */
+  #join(row: number, entry: number, dueUs: number): number {
+    let group = this.#groups.get(row);
+    if (group === undefined) {
+      group = { dueUs, entries: [] };
+      this.#groups.set(row, group);
+      this.#queue.push({ row, group });
+    }
+    group.entries.push(entry);
+    return group.entries.length;
+  }
+
+  #add(row: number, timeUs: number, clockUs: number, flags: number, extras: EntryExtras | null): number {
+    const entry = this.#free.pop() ?? this.#entryCount++;
+    if (entry >>> SEGMENT_BITS === this.#segments.length) {
+      this.#segments.push({
+        numbers: new Float64Array(SEGMENT_ROWS * NUMBERS),
+        words: new Int32Array(SEGMENT_ROWS * 2),
+      });
+    }
+    const { numbers, words } = this.#segment(entry);
+    const base = (entry & SEGMENT_MASK) * NUMBERS;
+    numbers[base + TIME] = timeUs;
+    numbers[base + CLOCK] = clockUs;
+    numbers[base + ARRIVAL] = this.#arrivals++;
+    const at = (entry & SEGMENT_MASK) * 2;
+    words[at] = row;
+    words[at + 1] = flags | LIVE | (extras === null ? 0 : EXTRAS);
+    if (extras !== null) this.#extras.set(entry, extras);
+    this.#size++;
+    return entry;
+  }
+
+  #flags(entry: number): number {
+    return this.#segment(entry).words[(entry & SEGMENT_MASK) * 2 + 1] as number;
+  }
+
+  #segment(entry: number): Segment {
+    return this.#segments[entry >>> SEGMENT_BITS] as Segment;
+  }
+}

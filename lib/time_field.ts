@@ -1,0 +1,85 @@
+/**
+ * The eight fields that a record can give a time in, and how each is read (SPEC 1).
+ *
+ * A bare number in `event_time` is refused, since its unit would be a guess: 1777881600 is a day in 2026 in seconds and
+ * one in January 1970 in milliseconds, and both are seen.
+ *
+ * @module
+ */
+import { END_OF_TIME_US, FIRST_TIME_US, fractionDigits, nanosecondsBelowUs, parseRfc3339 } from "./time.ts";
+import {
+  MICROSECOND_DIGITS,
+  MILLISECOND_DIGITS,
+  NANOSECOND_DIGITS,
+  type TimeReading,
+} from "./time_agreement.ts";
+
+/** A field that gives a time. */
+export interface TimeField {
+  readonly key: string;
+  /** Digits of the second's fraction that its integers have; 0 for RFC 3339. */
+  readonly digits: number;
+  /** Whether null is as good as nothing. In an event time it is not: a producer that lost its clock has to be seen. */
+  readonly nullIsAbsent: boolean;
+  /** What it must be, for a person. */
+  readonly expected: string;
+}
+
+/** More digits than any time has. */
+const DIGITS_MAX = 20;
+
+const encoder = new TextEncoder();
+
+/** The fields of the event time. */
+export const EVENT_TIME_FIELDS: readonly TimeField[] = timeFields("event_time", { nullIsAbsent: false });
+/** The fields of the ingest time. */
+export const INGEST_TIME_FIELDS: readonly TimeField[] = timeFields("ingest_time", { nullIsAbsent: true });
+
+function timeFields(name: string, options: { nullIsAbsent: boolean }): readonly TimeField[] {
+  const integer = `an integer or a string of up to ${DIGITS_MAX} digits, before the year 10000`;
+  return [
+    { key: name, digits: 0, expected: "an RFC 3339 timestamp with offset or Z", ...options },
+    { key: `${name}_ms`, digits: MILLISECOND_DIGITS, expected: integer, ...options },
+    { key: `${name}_us`, digits: MICROSECOND_DIGITS, expected: integer, ...options },
+    { key: `${name}_ns`, digits: NANOSECOND_DIGITS, expected: integer, ...options },
+  ];
+}
+
+/**
+ * Reads a field's value.
+ *
+ * @param value as `JSON.parse` gave it
+ * @param source the value as it was written, needed only of a number that is no safe integer
+ * @returns null where it is no time of this field
+ */
+export function readTime(field: TimeField, value: unknown, source: string): TimeReading | null {
+  if (field.digits > 0) return readInteger(field.digits, value, source);
+  if (typeof value !== "string") return null;
+  const bytes = encoder.encode(value);
+  const us = parseRfc3339(bytes, 0, bytes.length);
+  if (Number.isNaN(us)) return null;
+  const nanoseconds = nanosecondsBelowUs(bytes, 0, bytes.length);
+  return { us, nanoseconds, digits: fractionDigits(bytes, 0, bytes.length) };
+}
+
+function readInteger(digits: number, value: unknown, source: string): TimeReading | null {
+  const integer = integerOf(value, source);
+  if (integer === null) return null;
+  const allNanoseconds = integer * 10n ** BigInt(NANOSECOND_DIGITS - digits);
+  // The remainder of a negative number is negative too: flooring makes it positive.
+  const nanoseconds = ((allNanoseconds % 1000n) + 1000n) % 1000n;
+  const us = Number((allNanoseconds - nanoseconds) / 1000n);
+  if (us >= END_OF_TIME_US) return null;
+  // Any time before the year 2000 is as good as another: it is refused for its age, not for its form.
+  if (us < FIRST_TIME_US) return { us: FIRST_TIME_US, nanoseconds: 0, digits };
+  return { us, nanoseconds: Number(nanoseconds), digits };
+}
+
+function integerOf(value: unknown, source: string): bigint | null {
+  if (typeof value === "string") return /^[0-9]{1,20}$/.test(value) ? BigInt(value) : null;
+  if (typeof value !== "number") return null;
+  if (Number.isSafeInteger(value)) return BigInt(value);
+  if (!/^-?[0-9]+$/.test(source)) return null;
+  if (source.length <= DIGITS_MAX + 1) return BigInt(source);
+  return source.startsWith("-") ? -(10n ** BigInt(DIGITS_MAX + 1)) : 10n ** BigInt(DIGITS_MAX + 1);
+}

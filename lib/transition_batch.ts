@@ -1,0 +1,200 @@
+/**
+ * Decoded transitions on their way to a partition: a message in a mailbox. Columns instead of an object a transition.
+ *
+ * Each row brings the split's clocks at its place in the source, since a partition has none of its own: whether it is
+ * late is judged by the watermark *before* it, all else by the dedup clock *with* it. So the number of partitions
+ * changes nothing that comes out.
+ *
+ * @module
+ */
+import type { Kind } from "./kind.ts";
+
+/** Where the ids, seq and attributes of a decoded transition lie, all in `bytes`. Equal start and end: not there. */
+export interface TransitionFields {
+  readonly kind: Kind;
+  readonly bytes: Uint8Array;
+  readonly deviceStart: number;
+  readonly deviceEnd: number;
+  readonly fenceStart: number;
+  readonly fenceEnd: number;
+  readonly eventTimeUs: number;
+  readonly seqStart: number;
+  readonly seqEnd: number;
+  readonly attributesStart: number;
+  readonly attributesEnd: number;
+}
+
+/** Where the record itself is, for a dead letter, and the clocks at its place. */
+export interface TransitionContext {
+  readonly watermarkBeforeUs: number;
+  readonly dedupClockUs: number;
+  /** Hash of the device id, by which it was routed. */
+  readonly deviceHash: number;
+  readonly recordBytes: Uint8Array;
+  readonly recordStart: number;
+  readonly recordEnd: number;
+  readonly offset: number;
+  readonly line: number;
+  /** It was a dead letter with the reason LATE before a crash: so it is late again, and not written again. */
+  readonly knownLate: boolean;
+}
+
+/** Integers a row; see the constants. */
+const COLUMNS = 13;
+const KIND = 0;
+const DEVICE_START = 1;
+const DEVICE_END = 2;
+const FENCE_START = 3;
+const FENCE_END = 4;
+const SEQ_START = 5;
+const SEQ_END = 6;
+const ATTRIBUTES_START = 7;
+const ATTRIBUTES_END = 8;
+const DEVICE_HASH = 9;
+const RECORD_START = 10;
+const RECORD_END = 11;
+const KNOWN_LATE = 12;
+
+/** Doubles a row. */
+const NUMBERS = 5;
+const EVENT_TIME = 0;
+const WATERMARK = 1;
+const DEDUP_CLOCK = 2;
+const OFFSET = 3;
+const LINE = 4;
+
+/** See the module's header. */
+export class TransitionBatch {
+  readonly capacity: number;
+  count = 0;
+  readonly #integers: Int32Array;
+  readonly #numbers: Float64Array;
+  readonly #bytes: Uint8Array[] = [];
+  readonly #recordBytes: Uint8Array[] = [];
+
+  constructor(capacity: number) {
+    this.capacity = capacity;
+    this.#integers = new Int32Array(capacity * COLUMNS);
+    this.#numbers = new Float64Array(capacity * NUMBERS);
+  }
+
+  /** Whether another row has room. */
+  get full(): boolean {
+    return this.count === this.capacity;
+  }
+
+  /** Forgets the rows, and the buffers that they pointed into, so that the batch can be filled again. */
+  reset(): void {
+    this.count = 0;
+    this.#bytes.length = 0;
+    this.#recordBytes.length = 0;
+  }
+
+  /** Adds a row; the caller has looked at {@link full}. */
+  push(fields: TransitionFields, context: TransitionContext): void {
+    const row = this.count++;
+    const integers = this.#integers;
+    const at = row * COLUMNS;
+    integers[at + KIND] = fields.kind;
+    integers[at + DEVICE_START] = fields.deviceStart;
+    integers[at + DEVICE_END] = fields.deviceEnd;
+    integers[at + FENCE_START] = fields.fenceStart;
+    integers[at + FENCE_END] = fields.fenceEnd;
+    integers[at + SEQ_START] = fields.seqStart;
+    integers[at + SEQ_END] = fields.seqEnd;
+    integers[at + ATTRIBUTES_START] = fields.attributesStart;
+    integers[at + ATTRIBUTES_END] = fields.attributesEnd;
+    integers[at + DEVICE_HASH] = context.deviceHash;
+    integers[at + RECORD_START] = context.recordStart;
+    integers[at + RECORD_END] = context.recordEnd;
+    integers[at + KNOWN_LATE] = context.knownLate ? 1 : 0;
+    const numbers = this.#numbers;
+    const base = row * NUMBERS;
+    numbers[base + EVENT_TIME] = fields.eventTimeUs;
+    numbers[base + WATERMARK] = context.watermarkBeforeUs;
+    numbers[base + DEDUP_CLOCK] = context.dedupClockUs;
+    numbers[base + OFFSET] = context.offset;
+    numbers[base + LINE] = context.line;
+    this.#bytes.push(fields.bytes);
+    this.#recordBytes.push(context.recordBytes);
+  }
+
+  bytes(row: number): Uint8Array {
+    return this.#bytes[row] as Uint8Array;
+  }
+
+  kind(row: number): Kind {
+    return this.#integers[row * COLUMNS + KIND] as Kind;
+  }
+
+  deviceStart(row: number): number {
+    return this.#integers[row * COLUMNS + DEVICE_START] as number;
+  }
+
+  deviceEnd(row: number): number {
+    return this.#integers[row * COLUMNS + DEVICE_END] as number;
+  }
+
+  fenceStart(row: number): number {
+    return this.#integers[row * COLUMNS + FENCE_START] as number;
+  }
+
+  fenceEnd(row: number): number {
+    return this.#integers[row * COLUMNS + FENCE_END] as number;
+  }
+
+  seqStart(row: number): number {
+    return this.#integers[row * COLUMNS + SEQ_START] as number;
+  }
+
+  seqEnd(row: number): number {
+    return this.#integers[row * COLUMNS + SEQ_END] as number;
+  }
+
+  attributesStart(row: number): number {
+    return this.#integers[row * COLUMNS + ATTRIBUTES_START] as number;
+  }
+
+  attributesEnd(row: number): number {
+    return this.#integers[row * COLUMNS + ATTRIBUTES_END] as number;
+  }
+
+  deviceHash(row: number): number {
+    return this.#integers[row * COLUMNS + DEVICE_HASH] as number;
+  }
+
+  knownLate(row: number): boolean {
+    return this.#integers[row * COLUMNS + KNOWN_LATE] === 1;
+  }
+
+  eventTimeUs(row: number): number {
+    return this.#numbers[row * NUMBERS + EVENT_TIME] as number;
+  }
+
+  /** The watermark before this record. */
+  watermarkUs(row: number): number {
+    return this.#numbers[row * NUMBERS + WATERMARK] as number;
+  }
+
+  /** The dedup clock with this record. */
+  dedupClockUs(row: number): number {
+    return this.#numbers[row * NUMBERS + DEDUP_CLOCK] as number;
+  }
+
+  offset(row: number): number {
+    return this.#numbers[row * NUMBERS + OFFSET] as number;
+  }
+
+  line(row: number): number {
+    return this.#numbers[row * NUMBERS + LINE] as number;
+  }
+
+  /** The record as it came: a view, made on demand. */
+  record(row: number): Uint8Array {
+    const at = row * COLUMNS;
+    return (this.#recordBytes[row] as Uint8Array).subarray(
+      this.#integers[at + RECORD_START] as number,
+      this.#integers[at + RECORD_END] as number,
+    );
+  }
+}
