@@ -1,3 +1,28 @@
+/**
+ * The configuration: SPEC 7's JSON, read into durations in µs, checked as a whole, and written back.
+ *
+ * Whatever is wrong is refused at the start with the key, the reason and the value, since a wrong width shows only weeks
+ * later, as triggers that came twice or never. What is not given has its default.
+ *
+ * @module
+ */
+import {
+  choice,
+  configError,
+  count,
+  duration,
+  type Field,
+  flag,
+  list,
+  nullable,
+  section,
+  showValue,
+  text,
+} from "./config_fields.ts";
+import { setKey } from "./config_overlay.ts";
+import type { Json } from "./json.ts";
+import { formatDuration } from "./time.ts";
+
 /** A rule: the first whose fence pattern matches gives the thresholds. */
 export interface DwellRule {
   /** A fence id, `*` standing for any run of characters. */
@@ -51,4 +76,195 @@ export interface Config {
     readonly path: string;
     readonly retentionUs: number | null;
   };
+}
+
+/** Thresholds of one fence at most: each takes a bit of what a pair remembers to have told. */
+const THRESHOLDS_MAX = 16;
+const RULES_MAX = 10_000;
+/** A fence id has up to 256 bytes, and a pattern may have stars between them. */
+const PATTERN_LENGTH_MAX = 512;
+
+const FOREVER = "3650d";
+
+/** `max_skew`: null is read as NaN, which {@link parseConfig} replaces by the guard. */
+const maxSkew: Field<number> = {
+  name: "max_skew",
+  fallback: null,
+  fields: null,
+  read: (value, key) =>
+    value === null ? NaN : duration("", undefined, { min: "0s", max: "1d" }).read(value, key),
+  write: formatDuration,
+};
+
+const rule = section<DwellRule>("", {
+  fence: text("fence", undefined, PATTERN_LENGTH_MAX),
+  afterUs: list(duration("after", undefined, { min: "1us", max: FOREVER }), undefined, THRESHOLDS_MAX),
+});
+
+const SCHEMA = section<Config>("", {
+  identity: section<Config["identity"]>("identity", {
+    bucketUs: duration("bucket", "2s", { min: "1ms", max: "1d" }),
+    guardUs: duration("guard", "200ms", { min: "0s", max: "1d" }),
+    maxSkewUs: maxSkew,
+    minRevisitUs: nullable(duration("min_revisit", undefined, { min: "1us", max: FOREVER })),
+    ttlUs: duration("ttl", "300s", { min: "1ms", max: FOREVER }),
+    capacity: count("capacity", 1_000_000, { min: 1, max: 100_000_000 }),
+    allowShortTtl: flag("allow_short_ttl", false),
+  }),
+  dwell: section<Config["dwell"]>("dwell", {
+    rules: list({ ...rule, name: "rules" }, [{ fence: "*", after: ["10m"] }], RULES_MAX),
+    latenessUs: duration("lateness", "5s", { min: "0s", max: FOREVER }),
+    onReenter: choice("on_reenter", ["restart", "continue"]),
+    onContradiction: choice("on_contradiction", ["count", "retract"]),
+    tickUs: duration("tick", "1s", { min: "1ms", max: "10m" }),
+    maxFiresPerTurn: count("max_fires_per_turn", 2000, { min: 1, max: 1_000_000 }),
+    waitingCapacity: count("waiting_capacity", 1_000_000, { min: 1, max: 100_000_000 }),
+  }),
+  emit: choice("emit", ["arrival", "ordered"]),
+  time: section<Config["time"]>("time", {
+    maxFutureSkewUs: duration("max_future_skew", "5m", { min: "0s", max: FOREVER }),
+    maxAgeUs: duration("max_age", "30d", { min: "1ms", max: "36500d" }),
+    liveWithinUs: duration("live_within", "60s", { min: "0s", max: FOREVER }),
+    settleUs: duration("settle", "30s", { min: "0s", max: "1d" }),
+  }),
+  pairs: section<Config["pairs"]>("pairs", {
+    capacity: count("capacity", 5_000_000, { min: 1, max: 30_000_000 }),
+  }),
+  partitions: count("partitions", 16, { min: 1, max: 1024 }),
+  mailbox: section<Config["mailbox"]>("mailbox", {
+    capacity: count("capacity", 8192, { min: 1, max: 10_000_000 }),
+  }),
+  checkpoint: section<Config["checkpoint"]>("checkpoint", {
+    path: text("path", "fencepost-data"),
+    intervalUs: duration("interval", "500ms", { min: "0s", max: "1d" }),
+  }),
+  source: section<Config["source"]>("source", {
+    type: choice("type", ["ndjson"]),
+    path: text("path", "-"),
+    live: flag("live", false),
+    atEof: choice("at_eof", ["flush", "hold"]),
+    fromStart: flag("from_start", false),
+  }),
+  sink: section<Config["sink"]>("sink", { type: choice("type", ["ndjson"]), path: text("path", "-") }),
+  deadLetters: section<Config["deadLetters"]>("dead_letters", {
+    type: choice("type", ["ndjson"]),
+    path: text("path", "fencepost-data/dead-letters.ndjson"),
+    retentionUs: nullable(duration("retention", undefined, { min: "0s", max: FOREVER })),
+  }),
+});
+
+/** SPEC 7's defaults, as JSON. */
+export const DEFAULT_CONFIG_JSON: Json = SCHEMA.fallback ?? null;
+
+/**
+ * Reads a configuration.
+ *
+ * @param json what `JSON.parse` made of it, or an object like that: what it does not say has its default
+ * @throws {ConfigError} where a key is unknown, a value is of the wrong type or out of bounds, or two contradict
+ */
+export function parseConfig(json: unknown): Config {
+  const read = SCHEMA.read(json, "");
+  const { identity, dwell } = read;
+  const rules = dwell.rules.map((rule) => ({ ...rule, afterUs: rule.afterUs.toSorted((a, b) => a - b) }));
+  const maxSkewUs = Number.isNaN(identity.maxSkewUs) ? identity.guardUs : identity.maxSkewUs;
+  const config = { ...read, identity: { ...identity, maxSkewUs }, dwell: { ...dwell, rules } };
+  checkIdentity(config);
+  checkThresholds(config);
+  checkPaths(config);
+  return config;
+}
+
+/** The configuration as JSON, nothing left out: what {@link parseConfig} reads as the same one. */
+export function configToJson(config: Config): Json {
+  return SCHEMA.write(config);
+}
+
+/**
+ * Sets one dotted key of a configuration that is still JSON.
+ *
+ * @returns a copy with the key set
+ * @throws {ConfigError} where there is no such key
+ */
+export function setConfigKey(json: Json, key: string, value: Json): Json {
+  return setKey(SCHEMA, json, key, value);
+}
+
+function checkIdentity({ identity, deadLetters }: Config): void {
+  const { bucketUs, guardUs, maxSkewUs, minRevisitUs, ttlUs } = identity;
+  const bucket = formatDuration(bucketUs);
+  if (2 * guardUs >= bucketUs) {
+    throw configError(
+      "identity.guard",
+      `must be below half of identity.bucket (${bucket})`,
+      formatDuration(guardUs),
+    );
+  }
+  if (maxSkewUs >= bucketUs) {
+    throw configError(
+      "identity.max_skew",
+      `must be below identity.bucket (${bucket})`,
+      formatDuration(maxSkewUs),
+    );
+  }
+  if (minRevisitUs !== null && minRevisitUs <= bucketUs) {
+    throw configError(
+      "identity.min_revisit",
+      `must be above identity.bucket (${bucket})`,
+      formatDuration(minRevisitUs),
+    );
+  }
+  const { retentionUs } = deadLetters;
+  if (retentionUs !== null && ttlUs < retentionUs && !identity.allowShortTtl) {
+    const reason =
+      `must be at least dead_letters.retention (${formatDuration(retentionUs)}), so that a dead letter ` +
+      "that is sent again is known, or identity.allow_short_ttl be true";
+    throw configError("identity.ttl", reason, formatDuration(ttlUs));
+  }
+}
+
+function checkThresholds({ dwell, identity }: Config): void {
+  const apartUs = 2 * identity.bucketUs;
+  const apart = `2 identity.bucket (${formatDuration(apartUs)})`;
+  let smallestUs = Infinity;
+  for (const [index, { afterUs }] of dwell.rules.entries()) {
+    const key = `dwell.rules[${index}].after`;
+    let previousUs = 0;
+    for (const thresholdUs of afterUs) {
+      if (thresholdUs - previousUs < apartUs) {
+        if (previousUs === 0) {
+          throw configError(key, `must be at least ${apart}`, formatDuration(thresholdUs));
+        }
+        const got = `${formatDuration(previousUs)} and ${formatDuration(thresholdUs)}`;
+        throw configError(key, `must have its thresholds at least ${apart} apart`, got);
+      }
+      previousUs = thresholdUs;
+    }
+    smallestUs = Math.min(smallestUs, afterUs[0] ?? Infinity);
+  }
+  if (dwell.latenessUs >= smallestUs) {
+    const reason = `must be below the smallest threshold (${formatDuration(smallestUs)})`;
+    throw configError("dwell.lateness", reason, formatDuration(dwell.latenessUs));
+  }
+}
+
+/** Triggers alone go to the output, and nothing is read that is written; devices such as `/dev/null` take anything. */
+function checkPaths({ checkpoint, source, sink, deadLetters }: Config): void {
+  for (
+    const [key, path] of [["checkpoint.path", checkpoint.path], [
+      "dead_letters.path",
+      deadLetters.path,
+    ]] as const
+  ) {
+    if (path === "-") {
+      throw configError(key, "must be a path, since stdout is for triggers alone", showValue(path));
+    }
+  }
+  const seen = new Map<string, string>();
+  const paths = { "source.path": source.path, "sink.path": sink.path, "dead_letters.path": deadLetters.path };
+  for (const [key, path] of Object.entries(paths)) {
+    if (path === "-" || path.startsWith("/dev/")) continue;
+    const other = seen.get(path);
+    if (other !== undefined) throw configError(key, `must not be ${other} too`, showValue(path));
+    seen.set(path, key);
+  }
 }

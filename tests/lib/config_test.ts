@@ -1,0 +1,305 @@
+import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
+import {
+  type Config,
+  configToJson,
+  DEFAULT_CONFIG_JSON,
+  parseConfig,
+  setConfigKey,
+} from "../../lib/config.ts";
+import { ConfigError } from "../../lib/config_fields.ts";
+import type { Json } from "../../lib/json.ts";
+import { formatDuration } from "../../lib/time.ts";
+import { randomFrom } from "../support/random.ts";
+
+const SECOND_US = 1_000_000;
+
+/** A configuration that differs from the default in dotted keys. */
+function configWith(keys: Readonly<Record<string, Json>>): Config {
+  return parseConfig(jsonWith(keys));
+}
+
+function jsonWith(keys: Readonly<Record<string, Json>>): Json {
+  return Object.entries(keys).reduce<Json>((json, [key, value]) => setConfigKey(json, key, value), {});
+}
+
+function refusalOf(json: unknown): string {
+  let message = "";
+  throws(() => parseConfig(json), (error) => {
+    if (!(error instanceof ConfigError)) return false;
+    message = error.message;
+    return true;
+  });
+  return message;
+}
+
+Deno.test("parseConfig: nothing given is the default, in full", () => {
+  const config = parseConfig({});
+  deepStrictEqual(config, parseConfig(DEFAULT_CONFIG_JSON));
+  strictEqual(config.identity.bucketUs, 2 * SECOND_US);
+  strictEqual(config.identity.maxSkewUs, config.identity.guardUs);
+  strictEqual(config.identity.minRevisitUs, null);
+  deepStrictEqual(config.dwell.rules, [{ fence: "*", afterUs: [600 * SECOND_US] }]);
+  deepStrictEqual(config.source, {
+    type: "ndjson",
+    path: "-",
+    live: false,
+    atEof: "flush",
+    fromStart: false,
+  });
+  strictEqual(config.deadLetters.path, "fencepost-data/dead-letters.ndjson");
+});
+
+Deno.test("parseConfig: what is given replaces the default of its key alone", () => {
+  const config = parseConfig({ dwell: { lateness: "2s" }, partitions: 4 });
+  deepStrictEqual(config, {
+    ...parseConfig({}),
+    partitions: 4,
+    dwell: { ...parseConfig({}).dwell, latenessUs: 2 * SECOND_US },
+  });
+});
+
+Deno.test("parseConfig: max_skew is the guard unless it is given", () => {
+  strictEqual(configWith({ "identity.guard": "300ms" }).identity.maxSkewUs, 300_000);
+  strictEqual(
+    configWith({ "identity.guard": "300ms", "identity.max_skew": "1s" }).identity.maxSkewUs,
+    SECOND_US,
+  );
+  strictEqual(configWith({ "identity.max_skew": "0s" }).identity.maxSkewUs, 0);
+});
+
+Deno.test("parseConfig: thresholds are sorted", () => {
+  const { rules } = configWith({ "dwell.rules": [{ fence: "depot-*", after: ["30m", "10m"] }] }).dwell;
+  deepStrictEqual(rules, [{ fence: "depot-*", afterUs: [600 * SECOND_US, 1800 * SECOND_US] }]);
+});
+
+Deno.test("parseConfig: what is refused, and the message", () => {
+  const cases: [unknown, string][] = [
+    [null, "it must be an object, got null"],
+    [[], "it must be an object, got []"],
+    ["x", 'it must be an object, got "x"'],
+    [{ dwel: {} }, "dwel is not a key of the configuration (did you mean dwell?), got {}"],
+    [
+      { dwell: { latenes: "1s" } },
+      'dwell.latenes is not a key of the configuration (did you mean dwell.lateness?), got "1s"',
+    ],
+    [{ dwell: { colour: 1 } }, "dwell.colour is not a key of the configuration, got 1"],
+    [JSON.parse('{"__proto__":{"a":1}}'), '__proto__ is not a key of the configuration, got {"a":1}'],
+    [{ constructor: 1 }, "constructor is not a key of the configuration, got 1"],
+    [{ dwell: null }, "dwell must be an object, got null"],
+    [{ dwell: [] }, "dwell must be an object, got []"],
+    [{ partitions: "16" }, 'partitions must be a whole number, got "16"'],
+    [{ partitions: 1.5 }, "partitions must be a whole number, got 1.5"],
+    [{ partitions: null }, "partitions must be a whole number, got null"],
+    [{ partitions: 0 }, "partitions must be from 1 to 1024, got 0"],
+    [{ partitions: 1025 }, "partitions must be from 1 to 1024, got 1025"],
+    [{ emit: "Arrival" }, 'emit must be "arrival" or "ordered", got "Arrival"'],
+    [{ source: { live: "true" } }, 'source.live must be true or false, got "true"'],
+    [{ source: { type: "kafka" } }, 'source.type must be "ndjson", got "kafka"'],
+    [{ source: { path: "" } }, 'source.path must be text, got ""'],
+    [{ source: { path: 7 } }, "source.path must be text, got 7"],
+    [
+      { identity: { bucket: 2 } },
+      'identity.bucket must be a duration such as "500ms", "5s", "10m", "2h" or "7d", got 2',
+    ],
+    [
+      { identity: { bucket: "2 s" } },
+      'identity.bucket must be a duration such as "500ms", "5s", "10m", "2h" or "7d", got "2 s"',
+    ],
+    [{ identity: { bucket: "0s" } }, "identity.bucket must be from 1ms to 1d, got 0s"],
+    [{ identity: { bucket: "25h" } }, "identity.bucket must be from 1ms to 1d, got 25h"],
+    [{ dwell: { rules: {} } }, "dwell.rules must be a list, got {}"],
+    [{ dwell: { rules: [7] } }, "dwell.rules[0] must be an object, got 7"],
+    [{ dwell: { rules: [{ fence: "*" }] } }, "dwell.rules[0].after must be a list, got nothing"],
+    [{ dwell: { rules: [{ after: [] }] } }, "dwell.rules[0].fence must be text, got nothing"],
+    [
+      { dwell: { rules: [{ fence: "\ud800", after: [] }] } },
+      'dwell.rules[0].fence must be well-formed text of at most 512 characters, got "\\ud800"',
+    ],
+    [
+      { dwell: { rules: [{ fence: "*", after: [], until: 1 }] } },
+      "dwell.rules[0].until is not a key of the configuration, got 1",
+    ],
+  ];
+  for (const [json, message] of cases) strictEqual(refusalOf(json), `Cannot read config: ${message}`);
+});
+
+Deno.test("parseConfig: a message clips a long value", () => {
+  const message = refusalOf({ emit: "x".repeat(10_000) });
+  strictEqual(message.endsWith("x…"), true);
+  strictEqual(message.length < 200, true);
+});
+
+/** Key by key, what is just allowed and what is just not, with the reason. */
+const EDGES: [string, Readonly<Record<string, Json>>, Readonly<Record<string, Json>>, string][] = [
+  ["2 guard < W", { "identity.guard": "999999us" }, { "identity.guard": "1s" }, "identity.guard"],
+  ["max_skew < W", { "identity.max_skew": "1999999us" }, { "identity.max_skew": "2s" }, "identity.max_skew"],
+  [
+    "W < min_revisit",
+    { "identity.min_revisit": "2000001us" },
+    { "identity.min_revisit": "2s" },
+    "identity.min_revisit",
+  ],
+  [
+    "ttl ≥ retention",
+    { "identity.ttl": "300s", "dead_letters.retention": "5m" },
+    { "identity.ttl": "299s", "dead_letters.retention": "5m" },
+    "identity.ttl",
+  ],
+  [
+    "ttl ≥ retention, insisted",
+    { "identity.ttl": "299s", "dead_letters.retention": "5m", "identity.allow_short_ttl": true },
+    { "identity.ttl": "299s", "dead_letters.retention": "5m", "identity.allow_short_ttl": false },
+    "identity.ttl",
+  ],
+  [
+    "threshold ≥ 2 W",
+    { "dwell.rules": [{ fence: "*", after: ["4s"] }], "dwell.lateness": "0s" },
+    { "dwell.rules": [{ fence: "*", after: ["3999999us"] }], "dwell.lateness": "0s" },
+    "dwell.rules[0].after",
+  ],
+  [
+    "thresholds 2 W apart",
+    { "dwell.rules": [{ fence: "*", after: ["10m", "604s"] }] },
+    { "dwell.rules": [{ fence: "*", after: ["10m", "603999ms"] }] },
+    "dwell.rules[0].after",
+  ],
+  [
+    "thresholds of different rules may be close",
+    { "dwell.rules": [{ fence: "a", after: ["10m"] }, { fence: "*", after: ["601s"] }] },
+    { "dwell.rules": [{ fence: "a", after: ["10m"] }, { fence: "*", after: ["601s", "602s"] }] },
+    "dwell.rules[1].after",
+  ],
+  [
+    "16 thresholds",
+    { "dwell.rules": [{ fence: "*", after: minutes(16) }] },
+    { "dwell.rules": [{ fence: "*", after: minutes(17) }] },
+    "dwell.rules[0].after",
+  ],
+  ["lateness < smallest", { "dwell.lateness": "599999999us" }, { "dwell.lateness": "10m" }, "dwell.lateness"],
+  [
+    "lateness < smallest of all rules",
+    {
+      "dwell.rules": [{ fence: "a", after: ["1h"] }, { fence: "b", after: ["10s"] }],
+      "dwell.lateness": "9s",
+    },
+    {
+      "dwell.rules": [{ fence: "a", after: ["1h"] }, { fence: "b", after: ["10s"] }],
+      "dwell.lateness": "10s",
+    },
+    "dwell.lateness",
+  ],
+  [
+    "lateness is free without thresholds",
+    { "dwell.rules": [{ fence: "*", after: [] }], "dwell.lateness": "1d" },
+    { "dwell.rules": [{ fence: "*", after: ["1d"] }], "dwell.lateness": "1d" },
+    "dwell.lateness",
+  ],
+  ["state is a directory", { "checkpoint.path": "./-" }, { "checkpoint.path": "-" }, "checkpoint.path"],
+  [
+    "dead letters to a file",
+    { "dead_letters.path": "/dev/stderr" },
+    { "dead_letters.path": "-" },
+    "dead_letters.path",
+  ],
+  [
+    "output over input",
+    { "source.path": "a", "sink.path": "b" },
+    { "source.path": "a", "sink.path": "a" },
+    "sink.path",
+  ],
+  [
+    "output and dead letters",
+    { "sink.path": "/dev/null", "dead_letters.path": "/dev/null" },
+    { "sink.path": "out", "dead_letters.path": "out" },
+    "dead_letters.path",
+  ],
+];
+
+function minutes(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${index + 1}m`);
+}
+
+for (const [name, allowed, refused, key] of EDGES) {
+  Deno.test(`parseConfig: ${name}`, () => {
+    configWith(allowed);
+    strictEqual(refusalOf(jsonWith(refused)).startsWith(`Cannot read config: ${key} must `), true);
+  });
+}
+
+Deno.test("parseConfig: the message of a contradiction gives the value", () => {
+  strictEqual(
+    refusalOf({ dwell: { lateness: "12m" } }),
+    "Cannot read config: dwell.lateness must be below the smallest threshold (10m), got 12m",
+  );
+});
+
+Deno.test("configToJson: says everything, and reads back as the same", () => {
+  const random = randomFrom(7);
+  const below = (count: number): number => Math.floor(random() * count);
+  for (let step = 0; step < 300; step++) {
+    const bucketUs = 1000 + below(5 * SECOND_US);
+    const config = configWith({
+      "identity.bucket": formatDuration(bucketUs),
+      "identity.guard": formatDuration(below(Math.floor((bucketUs - 1) / 2))),
+      "identity.max_skew": below(2) === 0 ? null : formatDuration(below(bucketUs)),
+      "identity.min_revisit": below(2) === 0 ? null : formatDuration(bucketUs + 1 + below(SECOND_US)),
+      "dead_letters.retention": below(2) === 0 ? null : formatDuration(below(300 * SECOND_US)),
+      "dwell.rules": Array.from({ length: below(4) }, (_, index) => ({
+        fence: `*${index}`,
+        after: minutes(below(4)),
+      })),
+      "emit": below(2) === 0 ? "arrival" : "ordered",
+      "partitions": 1 + below(1024),
+      "source.live": below(2) === 0,
+      "sink.path": `out-${step}`,
+    });
+    const json = configToJson(config);
+    deepStrictEqual(parseConfig(JSON.parse(JSON.stringify(json))), config, `seed 7, step ${step}`);
+    deepStrictEqual(shapeOf(json), shapeOf(DEFAULT_CONFIG_JSON), `seed 7, step ${step}`);
+  }
+});
+
+/** All dotted keys. */
+function shapeOf(json: Json, parent = ""): string[] {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return [parent];
+  return Object.entries(json).flatMap(([name, value]) => shapeOf(value, `${parent}.${name}`));
+}
+
+Deno.test("setConfigKey: sets one key and leaves the rest", () => {
+  const before = { dwell: { lateness: "5s" }, partitions: 2 };
+  deepStrictEqual(setConfigKey(before, "dwell.tick", "2s"), {
+    dwell: { lateness: "5s", tick: "2s" },
+    partitions: 2,
+  });
+  deepStrictEqual(setConfigKey(before, "dwell.lateness", "1s"), { dwell: { lateness: "1s" }, partitions: 2 });
+  deepStrictEqual(setConfigKey({}, "source.path", "-"), { source: { path: "-" } });
+  deepStrictEqual(setConfigKey({}, "dwell", { tick: "2s" }), { dwell: { tick: "2s" } });
+  deepStrictEqual(before, { dwell: { lateness: "5s" }, partitions: 2 });
+});
+
+Deno.test("setConfigKey: a key that there is not", () => {
+  const cases: [string, RegExp][] = [
+    [
+      "dwell.latness",
+      /^Cannot read config: dwell\.latness is not a key of the configuration \(did you mean dwell\.lateness\?\), got 1$/,
+    ],
+    ["", /^Cannot read config: {2}is not a key of the configuration, got 1$/],
+    ["dwell.", /^Cannot read config: dwell\. is not a key/],
+    ["__proto__.polluted", /^Cannot read config: __proto__ is not a key/],
+    ["dwell.rules.0", /^Cannot read config: dwell\.rules has no keys below it .*, got dwell\.rules\.0=1$/],
+  ];
+  for (const [key, message] of cases) {
+    throws(() => setConfigKey({}, key, 1), { name: "ConfigError", message });
+  }
+});
+
+Deno.test("setConfigKey: what should be an object and is none is left to be refused", () => {
+  strictEqual(
+    refusalOf(setConfigKey({ dwell: 7 }, "dwell.tick", "1s")),
+    "Cannot read config: dwell must be an object, got 7",
+  );
+  strictEqual(
+    refusalOf(setConfigKey({ dwell: null }, "dwell.tick", "1s")),
+    "Cannot read config: dwell must be an object, got null",
+  );
+});
