@@ -64,7 +64,7 @@ export class PartitionActor implements Actor {
 
   /** Whether it has nothing to do. */
   get idle(): boolean {
-    return this.#message === null && this.mailbox.depth === 0;
+    return this.#message === null && this.mailbox.length === 0;
   }
 
   step(): Step {
@@ -87,7 +87,7 @@ export class PartitionActor implements Actor {
     } else if (message.batch !== null) {
       this.#parts.recycle(message.batch);
     }
-    return this.mailbox.depth > 0 ? "again" : "idle";
+    return this.mailbox.length > 0 ? "again" : "idle";
   }
 
   /** Handles a message as far as this turn allows; whether it is done. */

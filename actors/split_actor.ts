@@ -133,7 +133,7 @@ export class SplitActor {
     watermarkBeforeUs: 0,
     dedupClockUs: 0,
     deviceHash: 0,
-    recordBytes: new Uint8Array(0),
+    recordBytes: new Uint8Array(0) as Uint8Array,
     recordStart: 0,
     recordEnd: 0,
     offset: 0,
@@ -153,8 +153,9 @@ export class SplitActor {
       liveWithinUs: config.time.liveWithinUs,
       settleUs: config.time.settleUs,
       tickUs: config.dwell.tickUs,
+      maxFutureSkewUs: config.time.maxFutureSkewUs,
       live: source.live,
-      countsDowntime: false,
+      keepsUnread: false,
     });
     this.#log = new CheckpointLog((bytes) => identity.checksum(bytes), {
       bucketUs: config.identity.bucketUs,
@@ -573,7 +574,7 @@ export class SplitActor {
   #onTick(tick: { wallUs: number; monotonicUs: number }): void {
     const { source } = this.#parts;
     const caughtUp = source.caughtUp() && !this.#paused && this.#isIdle();
-    this.#clock.tick({ ...tick, caughtUp });
+    this.#clock.tick(tick, caughtUp);
     if (this.#clock.watermarkUs > this.#advancedToUs) {
       this.#sendAll();
       this.#changed = true;

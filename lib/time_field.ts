@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { writeAscii } from "./ascii.ts";
 import { END_OF_TIME_US, FIRST_TIME_US, fractionDigits, nanosecondsBelowUs, parseRfc3339 } from "./time.ts";
 import {
   MICROSECOND_DIGITS,
@@ -29,6 +30,8 @@ export interface TimeField {
 const DIGITS_MAX = 20;
 
 const encoder = new TextEncoder();
+/** Takes a timestamp of usual length: a fraction may have any. */
+const SHORT_TEXT = new Uint8Array(48);
 
 /** The fields of the event time. */
 export const EVENT_TIME_FIELDS: readonly TimeField[] = timeFields("event_time", { nullIsAbsent: false });
@@ -55,11 +58,12 @@ function timeFields(name: string, options: { nullIsAbsent: boolean }): readonly 
 export function readTime(field: TimeField, value: unknown, source: string): TimeReading | null {
   if (field.digits > 0) return readInteger(field.digits, value, source);
   if (typeof value !== "string") return null;
-  const bytes = encoder.encode(value);
-  const us = parseRfc3339(bytes, 0, bytes.length);
+  const shortEnd = writeAscii(SHORT_TEXT, 0, value);
+  const bytes = shortEnd < 0 ? encoder.encode(value) : SHORT_TEXT;
+  const end = shortEnd < 0 ? bytes.length : shortEnd;
+  const us = parseRfc3339(bytes, 0, end);
   if (Number.isNaN(us)) return null;
-  const nanoseconds = nanosecondsBelowUs(bytes, 0, bytes.length);
-  return { us, nanoseconds, digits: fractionDigits(bytes, 0, bytes.length) };
+  return { us, nanoseconds: nanosecondsBelowUs(bytes, 0, end), digits: fractionDigits(bytes, 0, end) };
 }
 
 function readInteger(digits: number, value: unknown, source: string): TimeReading | null {

@@ -11,6 +11,7 @@
  *
  * @module
  */
+import { writeAscii } from "./ascii.ts";
 import type { DeadLetterReason } from "./dead_letter.ts";
 import {
   ATTRIBUTES_BYTES_MAX,
@@ -41,6 +42,8 @@ export class TransitionParser {
   /** Where the record's bytes are gathered before they get a buffer of their own. */
   readonly #gathered = new Uint8Array(2 * ID_BYTES_MAX + SEQ_BYTES_MAX + ATTRIBUTES_BYTES_MAX);
   #gatheredBytes = 0;
+  /** Holds the longest kind's name. */
+  readonly #kind = new Uint8Array(16);
   #bytes: Uint8Array = this.#gathered;
   #record: ByteRange = { start: 0, end: 0 };
 
@@ -91,8 +94,8 @@ export class TransitionParser {
     const kind = members["kind"];
     if (kind === undefined || kind === null) return this.#refuseMissing("kind", kind);
     if (typeof kind === "string") {
-      const bytes = encoder.encode(kind);
-      const parsed = parseKind(bytes, 0, bytes.length);
+      const end = writeAscii(this.#kind, 0, kind);
+      const parsed = end < 0 ? null : parseKind(this.#kind, 0, end);
       if (parsed !== null) {
         this.#result.kind = parsed;
         return null;
@@ -200,8 +203,14 @@ export class TransitionParser {
 
   /** Adds a text's UTF-8 to what was gathered; false where it is empty, too long or not well-formed. */
   #gather(text: string, bytesMax: number): boolean {
-    if (text.length === 0 || text.length > bytesMax || !text.isWellFormed()) return false;
+    if (text.length === 0 || text.length > bytesMax) return false;
     const start = this.#gatheredBytes;
+    const asciiEnd = writeAscii(this.#gathered, start, text);
+    if (asciiEnd >= 0) {
+      this.#gatheredBytes = asciiEnd;
+      return true;
+    }
+    if (!text.isWellFormed()) return false;
     const { read, written } = encoder.encodeInto(text, this.#gathered.subarray(start, start + bytesMax));
     if (read < text.length) return false;
     this.#gatheredBytes = start + written;
