@@ -5,7 +5,11 @@
  * the high mark and resumed at the low one, one that can't is told so before anything is taken. Two marks, since with
  * one a source would be paused and resumed at every message.
  *
- * Control messages weigh nothing and always fit: a barrier must not wait for the records that it follows.
+ * Control messages weigh nothing and always fit: a barrier must not wait for the records that it follows. A message
+ * heavier than the whole capacity fits where nothing else weighs, or it could never be sent at all.
+ *
+ * A ring rather than `Array.shift`, which moves everything behind it. Nobody waits here for a message: the scheduler
+ * gives an actor its turn when one was put in, so taking costs no promise.
  *
  * @module
  */
@@ -50,11 +54,11 @@ export class Mailbox<Message> {
   /**
    * Puts a message in.
    *
-   * @param weight how much of the capacity it takes; 0 always fits
+   * @param weight how much of the capacity it takes, an integer; 0 always fits
    * @returns false, and nothing is done, where it would not fit
    */
   offer(message: Message, weight: number): boolean {
-    if (weight > 0 && this.#weight + weight > this.capacity) return false;
+    if (weight > 0 && this.#weight > 0 && this.#weight + weight > this.capacity) return false;
     if (this.#length === this.#messages.length) this.#grow();
     const tail = (this.#head + this.#length) % this.#messages.length;
     this.#messages[tail] = message;
