@@ -20,7 +20,7 @@
  * clock leaves it out: the next record brings it.
  *
  * Rejected: the wall clock itself as the dedup clock while following. One set wrongly by an hour would forget every id.
- * The two differ by `live_within` at most, since the highest observed time was fresh.
+ * The two are close, since following needs a highest observed time that was fresh.
  *
  * About 10 ns a record, nothing allocated.
  *
