@@ -28,6 +28,7 @@ export type DeadLetterReason = typeof DEAD_LETTER_REASONS[number];
 
 /** A record on its way to the dead letters. */
 export interface DeadLetter {
+  /** Why it is one. */
   readonly reason: DeadLetterReason;
   /** One sentence for a person: which field, what was wrong, the value. */
   readonly detail: string;
@@ -95,7 +96,9 @@ function toBase64(bytes: Uint8Array): string {
 
 /** What a dead letter says of a record's place: enough to know it again. */
 export interface DeadLetterPosition {
+  /** Why it is one. */
   readonly reason: DeadLetterReason;
+  /** As {@link DeadLetter.position}. */
   readonly position: Json;
 }
 

@@ -20,19 +20,29 @@ export const ATTRIBUTES_BYTES_MAX = 16_384;
  * Equal start and end: not there.
  */
 export class DecodedTransition {
+  /** What happened. */
   kind: Kind = KIND_ENTER;
   /** The record's own buffer, or one that was made for this record; never written again. */
   bytes: Uint8Array = NO_BYTES;
+  /** The device id, none of a heartbeat: from here … */
   deviceStart = 0;
+  /** … to here. */
   deviceEnd = 0;
+  /** The fence id, none of a heartbeat: from here … */
   fenceStart = 0;
+  /** … to here. */
   fenceEnd = 0;
-  eventTimeUs = NaN;
-  /** NaN where the record has none. */
-  ingestTimeUs = NaN;
+  /** When it happened, µs since the epoch. */
+  eventTimeUs: number = NaN;
+  /** When the pipeline first saw it, µs since the epoch; NaN where the record does not say. */
+  ingestTimeUs: number = NaN;
+  /** The producer's number as canonical text, `7` for 7 and for `"7"`: from here … */
   seqStart = 0;
+  /** … to here. */
   seqEnd = 0;
+  /** Attributes as compact JSON: from here … */
   attributesStart = 0;
+  /** … to here. */
   attributesEnd = 0;
 
   /** Back to a transition that says nothing. */

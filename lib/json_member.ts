@@ -19,9 +19,11 @@ const CLOSE_BRACE = 0x7d;
 
 const decoder = new TextDecoder();
 
-/** A range of bytes. */
+/** A range of bytes: `start` up to, but not with, `end`. */
 export interface ByteRange {
+  /** The first byte. */
   readonly start: number;
+  /** Behind the last byte. */
   readonly end: number;
 }
 

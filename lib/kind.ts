@@ -1,8 +1,18 @@
-/** The kinds of SPEC 1, as small integers, since they live in typed arrays. */
+/**
+ * The kinds of SPEC 1, as small integers, since they live in typed arrays.
+ *
+ * @module
+ */
+
+/** The device came into the fence. */
 export const KIND_ENTER = 0;
+/** It left. */
 export const KIND_EXIT = 1;
+/** An upstream says that it stayed: passed on. */
 export const KIND_DWELL = 2;
+/** The pair is no longer heard from. */
 export const KIND_STALE = 3;
+/** Only time moves on. */
 export const KIND_HEARTBEAT = 4;
 
 /** One of the `KIND_…` constants. */

@@ -1,15 +1,16 @@
 /**
  * JSON checked where it lies: for each piece of its grammar, where that ends. Nothing is built.
  *
- * Only what is plain is understood: strings of printable ASCII without escapes, nesting to {@link DEPTH_MAX}. All else
- * gives {@link GIVE_UP}, valid or not, and is left to `JSON.parse`. Nothing here reads behind a byte that no token can
- * have at its place (a closing brace is one), but for strings, which are therefore told where to stop.
+ * Only what is plain is understood: strings without escapes, nesting to {@link DEPTH_MAX}. All else gives
+ * {@link GIVE_UP}, valid or not, and is left to `JSON.parse`. Nothing here reads behind a byte that no token can have at
+ * its place (a closing brace is one), but for strings, which are therefore told where to stop. What is beyond ASCII in a
+ * string is checked to be UTF-8, since nobody does it later.
  *
  * @module
  */
 
 /** Not understood. */
-export const GIVE_UP = -1;
+export const GIVE_UP: number = -1;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -38,9 +39,9 @@ const TRUE = encoder.encode("true");
 const FALSE = encoder.encode("false");
 const NULL = encoder.encode("null");
 
-/** 1 for what may be in a string that is read as it is. */
+/** 1 for the ASCII that may be in a string without an escape. */
 const PLAIN = new Uint8Array(256);
-for (let byte = SPACE; byte < 0x7f; byte++) PLAIN[byte] = byte === QUOTE || byte === BACKSLASH ? 0 : 1;
+for (let byte = SPACE; byte < 0x80; byte++) PLAIN[byte] = byte === QUOTE || byte === BACKSLASH ? 0 : 1;
 
 /** Whether a value may have whitespace between its tokens. */
 export type Spacing = "any" | "compact";
@@ -106,8 +107,31 @@ function itemsEnd(
 
 /** The closing quote of a string that begins at `at`, behind its quote, or {@link GIVE_UP}. */
 export function plainStringEnd(bytes: Uint8Array, at: number, end: number): number {
-  while (at < end && PLAIN[bytes[at] as number] === 1) at++;
-  return at < end && bytes[at] === QUOTE ? at : GIVE_UP;
+  for (;;) {
+    while (at < end && PLAIN[bytes[at] as number] === 1) at++;
+    if (at >= end) return GIVE_UP;
+    if (bytes[at] === QUOTE) return at;
+    at = characterEnd(bytes, at);
+    if (at < 0) return GIVE_UP;
+  }
+}
+
+/** What is behind a character of two to four bytes, or {@link GIVE_UP}: the table of well-formed UTF-8 in Unicode 3.9. */
+function characterEnd(bytes: Uint8Array, at: number): number {
+  const lead = bytes[at] as number;
+  const second = bytes[at + 1] as number;
+  if (lead < 0xc2 || lead > 0xf4 || !isContinuation(second)) return GIVE_UP;
+  if (lead < 0xe0) return at + 2;
+  // Overlong forms, surrogates and what is past U+10FFFF.
+  if (lead === 0xe0 && second < 0xa0 || lead === 0xed && second > 0x9f) return GIVE_UP;
+  if (lead === 0xf0 && second < 0x90 || lead === 0xf4 && second > 0x8f) return GIVE_UP;
+  if (!isContinuation(bytes[at + 2] as number)) return GIVE_UP;
+  if (lead < 0xf0) return at + 3;
+  return isContinuation(bytes[at + 3] as number) ? at + 4 : GIVE_UP;
+}
+
+function isContinuation(byte: number): boolean {
+  return (byte & 0xc0) === 0x80;
 }
 
 /** What is behind a number, or {@link GIVE_UP}. */

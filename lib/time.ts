@@ -26,7 +26,7 @@ import { assert } from "./assert.ts";
 /** Bytes that {@link writeTimestamp} writes. */
 export const TIMESTAMP_BYTES = 27;
 /** The first microsecond of the year 0000. */
-export const FIRST_TIME_US = -62_167_219_200_000_000;
+export const FIRST_TIME_US: number = -62_167_219_200_000_000;
 /** The first microsecond behind the year 9999. */
 export const END_OF_TIME_US = 253_402_300_800_000_000;
 

@@ -17,6 +17,7 @@ import {
 
 /** A field that gives a time. */
 export interface TimeField {
+  /** The member's name. */
   readonly key: string;
   /** Digits of the second's fraction that its integers have; 0 for RFC 3339. */
   readonly digits: number;

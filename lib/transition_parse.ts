@@ -47,6 +47,7 @@ export class TransitionParser {
   #bytes: Uint8Array = this.#gathered;
   #record: ByteRange = { start: 0, end: 0 };
 
+  /** Makes one that fills this result. */
   constructor(result: DecodedTransition) {
     this.#result = result;
   }
