@@ -1,0 +1,80 @@
+/**
+ * One process a state directory.
+ *
+ * Two processes that write one Deno KV file stay correct, but more than half of their operations fail with `database is
+ * locked`. So the second is refused at once, by a lock on a file of its own. The system drops the lock with the process,
+ * however that ends; the file stays, and names the last holder.
+ *
+ * Where a file system has no locks, or somebody deletes the file, the checkpoint's fence still holds.
+ *
+ * @module
+ */
+import { join } from "node:path";
+
+/** How long a lock may take to be had where it can't be tried for. */
+const WAIT_MS = 500;
+
+/** Another process uses the directory. */
+export class StateInUseError extends Error {
+  override readonly name = "StateInUseError";
+}
+
+/** A held lock; closing it lets it go. */
+export class StateLock {
+  readonly #file: Deno.FsFile;
+
+  private constructor(file: Deno.FsFile) {
+    this.#file = file;
+  }
+
+  /**
+   * Takes the lock of a directory, which must exist.
+   *
+   * @throws {StateInUseError} where another process holds it
+   */
+  static async take(directory: string): Promise<StateLock> {
+    const file = await Deno.open(join(directory, "lock"), { read: true, write: true, create: true });
+    try {
+      if (!await lock(file)) throw await heldBy(file, directory);
+      await file.truncate(0);
+      await file.write(new TextEncoder().encode(`${Deno.pid}\n`));
+      return new StateLock(file);
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+}
+
+/**
+ * Deno 2.4 can only wait for a lock. There, one that was not had in time is still being waited for after this returned
+ * false: whoever is refused should end the process.
+ */
+async function lock(file: Deno.FsFile): Promise<boolean> {
+  const newer: Deno.FsFile & { tryLock?: (exclusive: boolean) => Promise<boolean> } = file;
+  if (newer.tryLock !== undefined) return await newer.tryLock(true);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), WAIT_MS);
+  });
+  try {
+    return await Promise.race([file.lock(true).then(() => true as const), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function heldBy(file: Deno.FsFile, directory: string): Promise<StateInUseError> {
+  const bytes = new Uint8Array(32);
+  const byteLength = await file.read(bytes) ?? 0;
+  const pid = new TextDecoder().decode(bytes.subarray(0, byteLength)).trim();
+  const holder = /^\d+$/.test(pid) ? `process ${pid}` : "another process";
+  return new StateInUseError(
+    `Cannot use the state in ${directory}: ${holder} is using it. Stop that one first, or give this one another ` +
+      `directory with --state`,
+  );
+}
