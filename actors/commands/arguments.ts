@@ -1,0 +1,254 @@
+/**
+ * What the command line asks for: words in, one of a closed set of commands out. Nothing is read or opened here.
+ *
+ * @module
+ */
+import type { Json } from "../../lib/json.ts";
+import { nearest } from "../../lib/nearest.ts";
+import { parseDuration } from "../../lib/time.ts";
+import { type Command, COMMANDS } from "./command_table.ts";
+import { type GivenFlags, parseFlags, UsageError } from "./flags.ts";
+
+/** One key that the command line sets. */
+export interface Setting {
+  /** Dotted. */
+  readonly key: string;
+  readonly value: Json;
+  /** Only a better default: what the file or another setting says holds. */
+  readonly unlessGiven?: true;
+}
+
+/** Where the configuration comes from: the defaults, the file over them, the settings over that, the last one first. */
+export interface ConfigArguments {
+  /** Path of the JSON file; null for none. */
+  readonly file: string | null;
+  readonly settings: readonly Setting[];
+}
+
+/** `fencepost run`. */
+export interface RunArguments {
+  readonly command: "run";
+  readonly config: ConfigArguments;
+  readonly summary: "text" | "json";
+  readonly printConfig: boolean;
+}
+
+/** The codes of SPEC 2. */
+export type Code = "E" | "X" | "D" | "P" | "R";
+
+/** `fencepost key`. */
+export interface KeyArguments {
+  readonly command: "key";
+  readonly config: ConfigArguments;
+  /** The transitions: a file of them, or the fields of one as they would stand in a record. */
+  readonly transitions: { readonly path: string } | { readonly record: Json };
+  /** Replaces the code that follows from the kind. */
+  readonly code: Code | null;
+  readonly json: boolean;
+}
+
+/** `fencepost audit`. */
+export interface AuditArguments {
+  readonly command: "audit";
+  readonly paths: readonly string[];
+  readonly bucketUs: number;
+  /** How many findings are shown. */
+  readonly limit: number;
+  readonly json: boolean;
+}
+
+/** Everything that a command line can ask for. */
+export type Arguments =
+  | RunArguments
+  | KeyArguments
+  | AuditArguments
+  | { readonly command: "help"; readonly of: string | null }
+  | { readonly command: "version" };
+
+/**
+ * Reads the command line.
+ *
+ * @param words without the program's name
+ * @throws {UsageError} where it can't be understood
+ */
+export function parseArguments(words: readonly string[]): Arguments {
+  const [first, ...rest] = words;
+  if (first === undefined) throw new UsageError("Which command? See fencepost --help");
+  if (first === "--version" || first === "-V" || first === "version") return { command: "version" };
+  if (first === "--help" || first === "-h") return { command: "help", of: null };
+  if (first === "help") {
+    return { command: "help", of: rest[0] === undefined ? null : commandOf(rest[0]).name };
+  }
+  const command = commandOf(first);
+  const operandsAt = rest.indexOf("--");
+  const flagWords = operandsAt < 0 ? rest : rest.slice(0, operandsAt);
+  // Asked for first, so that help is to be had however wrong the rest is.
+  if (flagWords.includes("--help") || flagWords.includes("-h")) return { command: "help", of: command.name };
+  const given = parseFlags(command.name, rest, command.flags);
+  switch (command.name) {
+    case "run":
+      return runArguments(given);
+    case "key":
+      return keyArguments(given);
+    default:
+      return auditArguments(given);
+  }
+}
+
+function commandOf(name: string): Command {
+  const command = COMMANDS.find((known) => known.name === name);
+  if (command !== undefined) return command;
+  const meant = nearest(name, COMMANDS.map((known) => known.name));
+  throw new UsageError(
+    `There is no command ${name}; ${meant === null ? "see fencepost --help" : `did you mean ${meant}?`}`,
+  );
+}
+
+function runArguments(given: GivenFlags): RunArguments {
+  refuseOperands("run", given, "did you mean --input");
+  const settings: Setting[] = [];
+  const short = (flag: string, key: string): void => {
+    const value = given.value(flag);
+    if (value !== null) settings.push({ key, value });
+  };
+  const shortSwitch = (flag: string, key: string): void => {
+    const value = given.switched(flag);
+    if (value !== null) settings.push({ key, value });
+  };
+  short("input", "source.path");
+  short("output", "sink.path");
+  short("state", "checkpoint.path");
+  short("dead-letters", "dead_letters.path");
+  short("at-eof", "source.at_eof");
+  shortSwitch("live", "source.live");
+  shortSwitch("from-start", "source.from_start");
+  const partitions = given.value("partitions");
+  if (partitions !== null) settings.push({ key: "partitions", value: jsonOrText(partitions) });
+  const state = given.value("state");
+  if (state !== null) {
+    const path = `${state.replace(/\/+$/, "")}/dead-letters.ndjson`;
+    settings.push({ key: "dead_letters.path", value: path, unlessGiven: true });
+  }
+  const summary = given.value("summary") ?? "text";
+  if (summary !== "text" && summary !== "json") {
+    throw new UsageError(`--summary must be text or json, got ${summary}`);
+  }
+  return {
+    command: "run",
+    config: configArguments(given, settings),
+    summary,
+    printConfig: given.switched("print-config") ?? false,
+  };
+}
+
+/** Kinds that `key` makes a record of, by code. Our own DWELL and a RETRACT are no records, so they lend one. */
+const KIND_OF_CODE: Readonly<Record<Code, string>> = {
+  E: "ENTER",
+  X: "EXIT",
+  D: "DWELL",
+  P: "DWELL",
+  R: "DWELL",
+};
+
+function keyArguments(given: GivenFlags): KeyArguments {
+  refuseOperands("key", given, "did you mean --input");
+  const settings: Setting[] = [];
+  for (const name of ["bucket", "guard"]) {
+    const value = given.value(name);
+    if (value !== null) settings.push({ key: `identity.${name}`, value });
+  }
+  const code = given.value("code");
+  if (code !== null && !isCode(code)) {
+    throw new UsageError(`--code must be one of E, X, D, P and R, got ${code}`);
+  }
+  return {
+    command: "key",
+    config: configArguments(given, settings),
+    transitions: keyTransitions(given, code),
+    code,
+    json: given.switched("json") ?? false,
+  };
+}
+
+function keyTransitions(given: GivenFlags, code: Code | null): KeyArguments["transitions"] {
+  const path = given.value("input");
+  const names = ["device", "fence", "kind", "time", "seq"] as const;
+  if (path !== null) {
+    const surplus = names.find((name) => given.value(name) !== null);
+    if (surplus !== undefined) throw new UsageError(`--${surplus} and --input exclude each other`);
+    return { path };
+  }
+  const kind = given.value("kind");
+  if (kind !== null && code !== null) throw new UsageError("--kind and --code exclude each other");
+  if ((code === "D" || code === "R") && given.value("seq") !== null) {
+    throw new UsageError(`--seq and --code ${code} exclude each other: only what passes through has a seq`);
+  }
+  for (const name of ["device", "fence", "time"]) {
+    if (given.value(name) === null) {
+      throw new UsageError(`key needs --${name}, or --input; see fencepost key --help`);
+    }
+  }
+  if (kind === null && code === null) {
+    throw new UsageError("key needs --kind or --code; see fencepost key --help");
+  }
+  const record = {
+    device_id: given.value("device"),
+    fence_id: given.value("fence"),
+    kind: code === null ? kind : KIND_OF_CODE[code],
+    event_time: given.value("time"),
+    seq: given.value("seq"),
+  };
+  return { record };
+}
+
+function isCode(text: string): text is Code {
+  return Object.hasOwn(KIND_OF_CODE, text);
+}
+
+const AUDIT_BUCKET = "2s";
+const AUDIT_LIMIT = "1000";
+
+function auditArguments(given: GivenFlags): AuditArguments {
+  if (given.operands.length === 0) throw new UsageError("audit needs a FILE of triggers, or - for stdin");
+  if (given.operands.filter((path) => path === "-").length > 1) {
+    throw new UsageError("Stdin can be read once only");
+  }
+  const bucket = given.value("bucket") ?? AUDIT_BUCKET;
+  const bucketUs = parseDuration(bucket);
+  if (!(bucketUs > 0)) throw new UsageError(`--bucket must be a duration such as 2s, got ${bucket}`);
+  const limit = given.value("limit") ?? AUDIT_LIMIT;
+  if (!/^[0-9]{1,9}$/.test(limit)) throw new UsageError(`--limit must be a whole number, got ${limit}`);
+  return {
+    command: "audit",
+    paths: given.operands,
+    bucketUs,
+    limit: Number(limit),
+    json: given.switched("json") ?? false,
+  };
+}
+
+function configArguments(given: GivenFlags, short: readonly Setting[]): ConfigArguments {
+  return { file: given.value("config"), settings: [...given.all("set").map(parseSetting), ...short] };
+}
+
+/** `dwell.lateness=2s` as a setting. */
+function parseSetting(text: string): Setting {
+  const equals = text.indexOf("=");
+  if (equals <= 0) {
+    throw new UsageError(`--set needs a dotted key and a value, dwell.lateness=2s, got ${text}`);
+  }
+  return { key: text.slice(0, equals), value: jsonOrText(text.slice(equals + 1)) };
+}
+
+function jsonOrText(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}
+
+function refuseOperands(command: string, given: GivenFlags, hint: string): void {
+  const [operand] = given.operands;
+  if (operand !== undefined) throw new UsageError(`${command} takes flags only; ${hint} ${operand}?`);
+}

@@ -1,0 +1,121 @@
+/**
+ * The commands, their flags and their help, in one table: what is parsed and what `--help` shows can't differ.
+ *
+ * @module
+ */
+import type { Flag } from "./flags.ts";
+
+/** One command. */
+export interface Command {
+  readonly name: string;
+  /** One line for the list of commands. */
+  readonly about: string;
+  /** What follows the name: `[flags] FILE…`. */
+  readonly usage: string;
+  readonly flags: readonly Flag[];
+  /** Paragraphs below the flags. */
+  readonly details: readonly string[];
+}
+
+const CONFIG_FLAGS: readonly Flag[] = [
+  { name: "config", value: "FILE", about: "Read the configuration from this JSON file" },
+  {
+    name: "set",
+    value: "KEY=VALUE",
+    many: true,
+    about: "Set one key over the file: --set dwell.lateness=2s",
+  },
+];
+
+const HELP_FLAG: Flag = { name: "help", value: null, about: "Show this" };
+
+const RUN: Command = {
+  name: "run",
+  about: "Read transitions, write triggers, each once",
+  usage: "[flags]",
+  flags: [
+    { name: "input", value: "FILE|-", about: "Read transitions from here; - is stdin (source.path)" },
+    { name: "output", value: "FILE|-", about: "Write triggers here; - is stdout (sink.path)" },
+    {
+      name: "state",
+      value: "DIR",
+      about: "Keep the checkpoints here, and the dead letters (checkpoint.path)",
+    },
+    { name: "dead-letters", value: "FILE", about: "Write what could not be read here (dead_letters.path)" },
+    { name: "live", value: null, about: "The input is live: follow the wall clock (source.live)" },
+    {
+      name: "at-eof",
+      value: "flush|hold",
+      about: "At the end: it is complete, or it will grow (source.at_eof)",
+    },
+    { name: "from-start", value: null, about: "Read the file again from its start (source.from_start)" },
+    { name: "partitions", value: "N", about: "Share the devices among this many actors (partitions)" },
+    ...CONFIG_FLAGS,
+    { name: "print-config", value: null, about: "Show the configuration in force, and stop" },
+    { name: "summary", value: "text|json", about: "How to sum up at the end, on stderr" },
+    HELP_FLAG,
+  ],
+  details: [
+    "Each key of the configuration has its default; over that goes the --config file,\n" +
+    "over that each --set in its order, over that the other flags. A --set value is\n" +
+    "JSON where it is JSON, and text otherwise.",
+    "A second start with the same --state goes on where the first one stopped.\n" +
+    "SIGTERM and SIGINT stop it without loss.",
+    "Exit status: 0 done, 1 failed while running, 2 wrong usage or configuration.",
+  ],
+};
+
+const KEY: Command = {
+  name: "key",
+  about: "Show the ids of a transition, and what they are made from",
+  usage: "--device ID --fence ID --kind KIND --time TIME [flags] | --input FILE|-",
+  flags: [
+    { name: "device", value: "ID", about: "The device_id" },
+    { name: "fence", value: "ID", about: "The fence_id" },
+    { name: "kind", value: "KIND", about: "ENTER, EXIT or DWELL (one that is passed on)" },
+    {
+      name: "code",
+      value: "E|X|D|P|R",
+      about: "The code, instead of a kind: D is our own DWELL, R a RETRACT",
+    },
+    { name: "time", value: "TIME", about: "The event time: RFC 3339 with offset or Z" },
+    { name: "seq", value: "SEQ", about: "The producer's number for the crossing" },
+    { name: "input", value: "FILE|-", about: "Show those of each transition in this NDJSON instead" },
+    { name: "bucket", value: "DURATION", about: "Width of a bucket (identity.bucket)" },
+    { name: "guard", value: "DURATION", about: "Guard at a bucket's edges (identity.guard)" },
+    ...CONFIG_FLAGS,
+    { name: "json", value: null, about: "One JSON object a transition" },
+    HELP_FLAG,
+  ],
+  details: [
+    "The first id is the trigger's. An event near a boundary of its bucket has a second\n" +
+    "one, of that edge, which it shares with a copy on the other side and which is never\n" +
+    "seen outside.",
+    "Exit status: 0 done, 1 where a line of the input is no transition, 2 wrong usage.",
+  ],
+};
+
+const AUDIT: Command = {
+  name: "audit",
+  about: "Look for duplicates in triggers that were written",
+  usage: "[flags] FILE…",
+  flags: [
+    {
+      name: "bucket",
+      value: "DURATION",
+      about: "Triggers of a pair and kind that are closer are suspect: 2s",
+    },
+    { name: "limit", value: "N", about: "Show this many findings at most; all are counted: 1000" },
+    { name: "json", value: null, about: "One JSON object a finding, then one that sums up" },
+    HELP_FLAG,
+  ],
+  details: [
+    "Reads NDJSON of triggers (- is stdin) as if it were one file, and reports ids that\n" +
+    "occur twice, and triggers of one pair and kind that are too close and have different\n" +
+    "ids, each with what probably led to it. Takes about 50 bytes a trigger.",
+    "Exit status: 0 nothing found, 1 something found, 2 wrong usage or nothing to read.",
+  ],
+};
+
+/** All commands, in the order of the help. */
+export const COMMANDS: readonly Command[] = [RUN, KEY, AUDIT];

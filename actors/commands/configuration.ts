@@ -1,0 +1,46 @@
+/**
+ * The configuration that a command line asks for.
+ *
+ * ```
+ *   the defaults  <  the --config file  <  each --set in its order  <  --input, --output, --state, …
+ * ```
+ *
+ * A flag that has a name of its own is the most deliberate, so it wins; checked is the result only.
+ *
+ * @module
+ */
+import { type Config, parseConfig, setConfigKey } from "../../lib/config.ts";
+import { ConfigError } from "../../lib/config_fields.ts";
+import { hasKey } from "../../lib/config_overlay.ts";
+import type { Json } from "../../lib/json.ts";
+import type { ConfigArguments } from "./arguments.ts";
+
+/**
+ * Reads the configuration.
+ *
+ * @param readText reads a whole file as text; its errors are passed on as the cause
+ * @throws {ConfigError} where the file can't be read, or {@link parseConfig} refuses what comes out
+ */
+export async function loadConfig(
+  { file, settings }: ConfigArguments,
+  readText: (path: string) => Promise<string>,
+): Promise<Config> {
+  let json = file === null ? {} : await readJson(file, readText);
+  for (const { key, value, unlessGiven } of settings) {
+    if (unlessGiven === true && hasKey(json, key)) continue;
+    json = setConfigKey(json, key, value);
+  }
+  return parseConfig(json);
+}
+
+async function readJson(path: string, readText: (path: string) => Promise<string>): Promise<Json> {
+  try {
+    const text = await readText(path);
+    return JSON.parse(text.replace(/^\uFEFF/, "")) as Json;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const error = new ConfigError(`Cannot read config: ${path}: ${reason}`);
+    error.cause = cause;
+    throw error;
+  }
+}
