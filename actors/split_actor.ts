@@ -47,11 +47,11 @@ import { SinkActor } from "./sink_actor.ts";
 import type { Ticker } from "./ticker.ts";
 
 /** Transitions in one message to a partition at most. */
-const BATCH_ROWS = 512;
-/** Records decoded before others have their turn. */
+const BATCH_ROWS = 128;
+/** Records decoded before the partitions have their turn: few enough that what they point into is still in the cache. */
 const PIECE_RECORDS = 1024;
 /** Batches kept for the next use. */
-const POOL_BATCHES_MAX = 256;
+const POOL_BATCHES_MAX = 128;
 
 /** What a split works with; all of it open, fresh and its own. */
 export interface SplitParts {
@@ -349,6 +349,8 @@ export class SplitActor {
       for (let i = from; i < to; i++) this.#takeRecord(batch, i);
       this.#sendAll();
       from = to;
+      // With a sink that keeps up the mailboxes are empty again after this; with a slow one they fill, up to their mark.
+      await this.#parts.clock.nextTurn();
     }
     if (this.#clock.warnedFutureRecord && !this.#warnedFuture) {
       this.#warnedFuture = true;

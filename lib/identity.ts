@@ -46,8 +46,13 @@ const COMMA = 0x2c;
 const TILDE = 0x7e;
 const HASH = 0x23;
 
-const HEX_DIGITS = new Uint8Array(16);
-for (let i = 0; i < 16; i++) HEX_DIGITS[i] = "0123456789abcdef".charCodeAt(i);
+/** Both hex digits of a byte. */
+const HEX_PAIRS = new Uint8Array(512);
+for (let byte = 0; byte < 256; byte++) {
+  const pair = byte.toString(16).padStart(2, "0");
+  HEX_PAIRS[byte * 2] = pair.charCodeAt(0);
+  HEX_PAIRS[byte * 2 + 1] = pair.charCodeAt(1);
+}
 
 /** What identity needs of the configuration. */
 export interface IdentityOptions {
@@ -216,8 +221,10 @@ export class Identity {
 export function writeLanesHex(target: Uint8Array, at: number, lanes: Uint32Array, base: number): number {
   for (let word = base; word < base + 4; word++) {
     const value = lanes[word] as number;
-    for (let shift = 28; shift >= 0; shift -= 4) {
-      target[at++] = HEX_DIGITS[(value >>> shift) & 15] as number;
+    for (let shift = 24; shift >= 0; shift -= 8) {
+      const pair = ((value >>> shift) & 255) * 2;
+      target[at++] = HEX_PAIRS[pair] as number;
+      target[at++] = HEX_PAIRS[pair + 1] as number;
     }
   }
   return at;
@@ -250,10 +257,17 @@ export function shareAnId(aUs: number, bUs: number, widths: IdentityOptions): bo
 
 /** Writes a non-negative integer before `end`; returns where it begins. */
 function decimal(digits: Uint8Array, end: number, value: number): number {
-  do {
+  while (value >= 0x8000_0000) {
     const rest = Math.floor(value / 10);
     digits[--end] = ZERO + (value - rest * 10);
     value = rest;
-  } while (value > 0);
+  }
+  // From here on integer arithmetic does; buckets of a millisecond or more are here at once.
+  let small = value | 0;
+  do {
+    const rest = (small / 10) | 0;
+    digits[--end] = ZERO + (small - rest * 10);
+    small = rest;
+  } while (small > 0);
   return end;
 }

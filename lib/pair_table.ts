@@ -2,16 +2,17 @@
  * The pairs: one row of numbers each in typed arrays, their ids as bytes in an arena, found by hash.
  *
  * ```
- *   row n    times  | ENTER END PREV_ENTER PREV_END APPLIED TOLD_ENTER TOLD_EXIT SEEN |   8 doubles: a cache line
- *            words  | KEY HASH FLAGS TOLD CONTRADICTED RULE WAITING |                     7 words
- *            links  | next previous |                                                     of the timing wheels
- *            seqs   | six doubles |                       only in segments where a record had a `seq`
- *   arena    | device length, fence length, device, fence |       slots of 8, 16, 24 … bytes, freed and used again
+ *   row n    64 bytes  times  | ENTER END PREV_ENTER PREV_END APPLIED TOLD_ENTER TOLD_EXIT SEEN |
+ *            32 bytes  words  | HASH FLAGS TOLD CONTRADICTED RULE WAITING, next and previous of the wheel |
+ *            32 bytes  ids    | device length, fence length, device, fence |   or, where they are longer, where they are
+ *            seqs      six doubles more, only in segments where a record had a `seq`
+ *   arena    longer ids, in slots of 8, 16, 24 … bytes, freed and used again
  * ```
  *
- * Rows come in segments of 4,096 that are added and never copied, so growth stops nobody. At two million pairs with 25
- * bytes of ids a pair takes 64 + 28 + 8 + 32 + about 6 bytes; a `Map` from string keys to objects takes several hundred
- * and a garbage collector that walks them.
+ * A row is 128 bytes, two cache lines that are fetched together: at random over millions of pairs it is the misses that
+ * cost, and columns of their own would miss five times. Rows come in segments of 4,096 that are added and never copied,
+ * so growth stops nobody. With 25 bytes of ids a pair takes 128 bytes and about 6 of the index; a `Map` from string keys
+ * to objects takes several hundred, and a garbage collector that walks them.
  *
  * What changed since the last checkpoint is a list of rows, not of pages: random updates touch every page.
  *
@@ -26,8 +27,10 @@ const ROWS = 1 << ROW_BITS;
 /** `row & ROW_MASK` is the row's place in its segment. */
 export const ROW_MASK = ROWS - 1;
 
-/** Doubles a row: µs since the epoch; 0 for "never", which no accepted record can have. */
-export const TIMES = 8;
+const ROW_BYTES = 128;
+
+/** Doubles from one row to the next. Times are µs since the epoch; 0 for "never", which no accepted record can have. */
+export const TIMES = ROW_BYTES / 8;
 /** When the visit began that is current or, outside, the last one. */
 export const ENTER = 0;
 /** When it ended; of no meaning while inside. */
@@ -43,20 +46,27 @@ export const TOLD_EXIT = 6;
 /** The highest event time of any record of the pair. */
 export const SEEN = 7;
 
-/** Words a row. */
-export const WORDS = 7;
-const KEY = 0;
-const HASH = 1;
+const TIME_COLUMNS = 8;
+
+/** Words from one row to the next. */
+export const WORDS = ROW_BYTES / 4;
+const HASH = 16;
 /** Bits, below. */
-export const FLAGS = 2;
+export const FLAGS = 17;
 /** Which thresholds were told: of the visit in the low 16 bits, of the one before in the high ones. */
-export const TOLD = 3;
+export const TOLD = 18;
 /** Which of those were contradicted, likewise. */
-export const CONTRADICTED = 4;
+export const CONTRADICTED = 19;
 /** Number of the dwell rule of the pair's fence. */
-export const RULE = 5;
+export const RULE = 20;
 /** How many of the pair's records wait or are held. */
-export const WAITING = 6;
+export const WAITING = 21;
+/** Next and previous. */
+const LINKS = 22;
+/** Where the arena has the ids, if the row has no room for them. */
+const KEY = 24;
+const KEY_AT = KEY * 4;
+const KEY_BYTES_INLINE = ROW_BYTES - KEY_AT;
 
 /** FLAGS: the row is in use. */
 export const LIVE = 1 << 0;
@@ -79,6 +89,8 @@ export const HELD = 1 << 18;
 const DIRTY = 1 << 19;
 /** The row's ids are in no checkpoint yet. */
 const UNSAVED_KEY = 1 << 20;
+/** The row's ids are in the arena. */
+const KEY_IN_ARENA = 1 << 21;
 const FLAGS_SAVED = (1 << 18) - 1;
 
 /** How a visit ended. */
@@ -100,10 +112,11 @@ export const TOLD_EXIT_SEQ = 5;
 const ARENA_SEGMENT_BYTES = 1 << 15;
 const SLOT_UNIT = 8;
 const CLASS_BITS = 7;
+const CLASS_MASK = (1 << CLASS_BITS) - 1;
 const KEY_HEADER = 2;
 
 /** Longest image of a row: see {@link PairTable.writeImage}. */
-export const IMAGE_BYTES_MAX = 4 + 3 + TIMES * 8 + 12 + SEQS * 8 + KEY_HEADER + 512;
+export const IMAGE_BYTES_MAX = 4 + 3 + TIME_COLUMNS * 8 + 12 + SEQS * 8 + KEY_HEADER + 512;
 
 const IMAGE_LIVE = 1;
 const IMAGE_KEY = 2;
@@ -122,7 +135,7 @@ interface ArenaClass {
 export class PairTable {
   readonly times: Float64Array[] = [];
   readonly words: Int32Array[] = [];
-  readonly links: WheelLinks = new WheelLinks();
+  readonly links: WheelLinks = new WheelLinks(this.words, { stride: WORDS, offset: LINKS });
   /** Where the key last given to {@link locate} lies. */
   keyBytes: Uint8Array = new Uint8Array(0);
   deviceStart = 0;
@@ -130,6 +143,8 @@ export class PairTable {
   fenceStart = 0;
   fenceEnd = 0;
 
+  /** The same rows as {@link times} and {@link words}. */
+  readonly #bytes: Uint8Array[] = [];
   readonly #seqs: (Float64Array | undefined)[] = [];
   readonly #index: HashIndex = new HashIndex((row) => this.word(row, HASH));
   readonly #classes: (ArenaClass | undefined)[] = [];
@@ -158,8 +173,8 @@ export class PairTable {
 
   /** Bytes held by rows, ids, links and index. */
   get byteLength(): number {
-    let sum = this.#index.byteLength + this.links.byteLength + this.#dirty.byteLength;
-    sum += this.times.length * ROWS * (TIMES * 8 + WORDS * 4);
+    let sum = this.#index.byteLength + this.#dirty.byteLength;
+    sum += this.times.length * ROWS * ROW_BYTES;
     for (const seqs of this.#seqs) sum += seqs?.byteLength ?? 0;
     for (const arenaClass of this.#classes) sum += (arenaClass?.segments.length ?? 0) * ARENA_SEGMENT_BYTES;
     return sum;
@@ -211,9 +226,7 @@ export class PairTable {
       const words = this.words[row >>> ROW_BITS] as Int32Array;
       const at = (row & ROW_MASK) * WORDS;
       if (words[at + HASH] !== (hash | 0)) continue;
-      if (this.#keyIs(words[at + KEY] as number, bytes, deviceStart, deviceEnd, fenceStart, fenceEnd)) {
-        return row;
-      }
+      if (this.#keyIs(row, bytes, deviceStart, deviceEnd, fenceStart, fenceEnd)) return row;
     }
     return NO_ROW;
   }
@@ -228,7 +241,7 @@ export class PairTable {
     fenceEnd: number,
   ): number {
     const row = this.#free.pop() ?? this.#addRow();
-    this.#occupy(row, hash, this.#storeKey(bytes, deviceStart, deviceEnd, fenceStart, fenceEnd));
+    this.#occupy(row, hash, bytes, deviceStart, deviceEnd, fenceStart, fenceEnd);
     this.touch(row);
     return row;
   }
@@ -237,7 +250,7 @@ export class PairTable {
   release(row: number): void {
     this.touch(row);
     this.#index.remove(this.word(row, HASH), row);
-    this.#freeKey(this.word(row, KEY));
+    this.#freeKey(row);
     this.clear(row);
     this.setWord(row, FLAGS, DIRTY);
     this.#free.push(row);
@@ -248,9 +261,9 @@ export class PairTable {
   clear(row: number): void {
     const segment = row >>> ROW_BITS;
     const at = row & ROW_MASK;
-    (this.times[segment] as Float64Array).fill(0, at * TIMES, at * TIMES + TIMES);
-    (this.words[segment] as Int32Array).fill(0, at * WORDS + FLAGS + 1, at * WORDS + WORDS);
-    const kept = LIVE | DIRTY | UNSAVED_KEY;
+    (this.times[segment] as Float64Array).fill(0, at * TIMES, at * TIMES + TIME_COLUMNS);
+    (this.words[segment] as Int32Array).fill(0, at * WORDS + FLAGS + 1, at * WORDS + LINKS);
+    const kept = LIVE | DIRTY | UNSAVED_KEY | KEY_IN_ARENA;
     this.setWord(row, FLAGS, this.word(row, FLAGS) & kept);
     this.#seqs[segment]?.fill(NaN, at * SEQS, at * SEQS + SEQS);
   }
@@ -279,11 +292,13 @@ export class PairTable {
 
   /** Points {@link keyBytes} and its ranges at a row's ids. */
   locate(row: number): void {
-    const reference = this.word(row, KEY);
-    const arenaClass = this.#classes[reference & ((1 << CLASS_BITS) - 1)] as ArenaClass;
-    const index = reference >>> CLASS_BITS;
-    const bytes = arenaClass.segments[Math.floor(index / arenaClass.slotsPerSegment)] as Uint8Array;
-    const at = (index % arenaClass.slotsPerSegment) * arenaClass.slotBytes;
+    let bytes = this.#bytes[row >>> ROW_BITS] as Uint8Array;
+    let at = (row & ROW_MASK) * ROW_BYTES + KEY_AT;
+    if ((this.word(row, FLAGS) & KEY_IN_ARENA) !== 0) {
+      const reference = this.word(row, KEY);
+      bytes = this.#arenaSegment(reference);
+      at = this.#arenaPlace(reference);
+    }
     this.keyBytes = bytes;
     this.deviceStart = at + KEY_HEADER;
     this.deviceEnd = this.deviceStart + (bytes[at] as number) + 1;
@@ -422,7 +437,7 @@ export class PairTable {
       // The row may have been another pair's when an older image was written.
       if (known) this.#vacate(row);
       const hash = hashOf(bytes, deviceStart, deviceEnd, fenceEnd);
-      this.#occupy(row, hash, this.#storeKey(bytes, deviceStart, deviceEnd, deviceEnd, fenceEnd));
+      this.#occupy(row, hash, bytes, deviceStart, deviceEnd, deviceEnd, fenceEnd);
       this.setWord(row, FLAGS, this.word(row, FLAGS) & ~UNSAVED_KEY);
       this.#orphans.delete(row);
     } else if (!known) {
@@ -451,15 +466,37 @@ export class PairTable {
 
   #vacate(row: number): void {
     this.#index.remove(this.word(row, HASH), row);
-    this.#freeKey(this.word(row, KEY));
+    this.#freeKey(row);
     this.setWord(row, FLAGS, 0);
     this.#size--;
   }
 
-  #occupy(row: number, hash: number, key: number): void {
-    this.setWord(row, KEY, key);
+  #occupy(
+    row: number,
+    hash: number,
+    bytes: Uint8Array,
+    deviceStart: number,
+    deviceEnd: number,
+    fenceStart: number,
+    fenceEnd: number,
+  ): void {
+    const length = KEY_HEADER + deviceEnd - deviceStart + fenceEnd - fenceStart;
+    let flags = (this.word(row, FLAGS) & DIRTY) | LIVE | UNSAVED_KEY;
+    let target = this.#bytes[row >>> ROW_BITS] as Uint8Array;
+    let at = (row & ROW_MASK) * ROW_BYTES + KEY_AT;
+    if (length > KEY_BYTES_INLINE) {
+      const reference = this.#allocate(length);
+      this.setWord(row, KEY, reference);
+      flags |= KEY_IN_ARENA;
+      target = this.#arenaSegment(reference);
+      at = this.#arenaPlace(reference);
+    }
+    target[at++] = deviceEnd - deviceStart - 1;
+    target[at++] = fenceEnd - fenceStart - 1;
+    for (let i = deviceStart; i < deviceEnd; i++) target[at++] = bytes[i] as number;
+    for (let i = fenceStart; i < fenceEnd; i++) target[at++] = bytes[i] as number;
     this.setWord(row, HASH, hash | 0);
-    this.setWord(row, FLAGS, (this.word(row, FLAGS) & DIRTY) | LIVE | UNSAVED_KEY);
+    this.setWord(row, FLAGS, flags);
     this.#index.insert(hash >>> 0, row);
     this.#size++;
   }
@@ -467,26 +504,29 @@ export class PairTable {
   #addRow(): number {
     const row = this.#rowCount++;
     if ((row & ROW_MASK) === 0) {
-      this.times.push(new Float64Array(ROWS * TIMES));
-      this.words.push(new Int32Array(ROWS * WORDS));
-      this.links.reach(row);
+      const buffer = new ArrayBuffer(ROWS * ROW_BYTES);
+      this.times.push(new Float64Array(buffer));
+      this.words.push(new Int32Array(buffer));
+      this.#bytes.push(new Uint8Array(buffer));
     }
     return row;
   }
 
   #keyIs(
-    reference: number,
+    row: number,
     bytes: Uint8Array,
     deviceStart: number,
     deviceEnd: number,
     fenceStart: number,
     fenceEnd: number,
   ): boolean {
-    const arenaClass = this.#classes[reference & ((1 << CLASS_BITS) - 1)] as ArenaClass;
-    const index = reference >>> CLASS_BITS;
-    const segment = Math.floor(index / arenaClass.slotsPerSegment);
-    const stored = arenaClass.segments[segment] as Uint8Array;
-    let at = (index - segment * arenaClass.slotsPerSegment) * arenaClass.slotBytes;
+    let stored = this.#bytes[row >>> ROW_BITS] as Uint8Array;
+    let at = (row & ROW_MASK) * ROW_BYTES + KEY_AT;
+    if ((this.word(row, FLAGS) & KEY_IN_ARENA) !== 0) {
+      const reference = this.word(row, KEY);
+      stored = this.#arenaSegment(reference);
+      at = this.#arenaPlace(reference);
+    }
     if (stored[at] !== deviceEnd - deviceStart - 1 || stored[at + 1] !== fenceEnd - fenceStart - 1) {
       return false;
     }
@@ -496,14 +536,8 @@ export class PairTable {
     return true;
   }
 
-  #storeKey(
-    bytes: Uint8Array,
-    deviceStart: number,
-    deviceEnd: number,
-    fenceStart: number,
-    fenceEnd: number,
-  ): number {
-    const length = KEY_HEADER + deviceEnd - deviceStart + fenceEnd - fenceStart;
+  /** Finds a slot in the arena; the reference says which. */
+  #allocate(length: number): number {
     const number = Math.ceil(length / SLOT_UNIT);
     const arenaClass = this.#classes[number] ??= {
       segments: [],
@@ -513,19 +547,27 @@ export class PairTable {
       used: 0,
     };
     const index = arenaClass.free.pop() ?? arenaClass.used++;
-    const segment = Math.floor(index / arenaClass.slotsPerSegment);
-    if (segment === arenaClass.segments.length) arenaClass.segments.push(new Uint8Array(ARENA_SEGMENT_BYTES));
-    const stored = arenaClass.segments[segment] as Uint8Array;
-    let at = (index - segment * arenaClass.slotsPerSegment) * arenaClass.slotBytes;
-    stored[at++] = deviceEnd - deviceStart - 1;
-    stored[at++] = fenceEnd - fenceStart - 1;
-    for (let i = deviceStart; i < deviceEnd; i++) stored[at++] = bytes[i] as number;
-    for (let i = fenceStart; i < fenceEnd; i++) stored[at++] = bytes[i] as number;
+    if (Math.floor(index / arenaClass.slotsPerSegment) === arenaClass.segments.length) {
+      arenaClass.segments.push(new Uint8Array(ARENA_SEGMENT_BYTES));
+    }
     return (index << CLASS_BITS) | number;
   }
 
-  #freeKey(reference: number): void {
-    const arenaClass = this.#classes[reference & ((1 << CLASS_BITS) - 1)] as ArenaClass;
-    arenaClass.free.push(reference >>> CLASS_BITS);
+  #arenaSegment(reference: number): Uint8Array {
+    const arenaClass = this.#classes[reference & CLASS_MASK] as ArenaClass;
+    return arenaClass.segments[
+      Math.floor((reference >>> CLASS_BITS) / arenaClass.slotsPerSegment)
+    ] as Uint8Array;
+  }
+
+  #arenaPlace(reference: number): number {
+    const arenaClass = this.#classes[reference & CLASS_MASK] as ArenaClass;
+    return ((reference >>> CLASS_BITS) % arenaClass.slotsPerSegment) * arenaClass.slotBytes;
+  }
+
+  #freeKey(row: number): void {
+    if ((this.word(row, FLAGS) & KEY_IN_ARENA) === 0) return;
+    const reference = this.word(row, KEY);
+    (this.#classes[reference & CLASS_MASK] as ArenaClass).free.push(reference >>> CLASS_BITS);
   }
 }

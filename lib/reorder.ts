@@ -2,7 +2,7 @@
  * The records that wait: for the watermark, in event-time order; or, having come late, by pair, to be taken together.
  *
  * ```
- *   entry n   timeUs clockUs arrival row flags     32 bytes, in segments, used again
+ *   entry n   timeUs clockUs arrival row flags next previous     40 bytes, in segments, used again
  *   waiting   a timing wheel over the entries: the one that is due first is popped first, equal times as they came
  *   held      row → its group; a queue of groups by the watermark at which they are taken
  * ```
@@ -14,12 +14,12 @@
  */
 import { assert } from "./assert.ts";
 import type { Kind } from "./kind.ts";
-import { NO_ROW, TimingWheel, WheelLinks } from "./timing_wheel.ts";
+import { LINK_SEGMENT_BITS, NO_ROW, TimingWheel, WheelLinks } from "./timing_wheel.ts";
 
 /** Records of one pair that are held at most: its group is taken as this one arrives. */
 export const HELD_RECORDS_MAX = 1000;
 
-const SEGMENT_BITS = 11;
+const SEGMENT_BITS = LINK_SEGMENT_BITS;
 const SEGMENT_ROWS = 1 << SEGMENT_BITS;
 const SEGMENT_MASK = SEGMENT_ROWS - 1;
 
@@ -30,6 +30,13 @@ const HELD = 16;
 const EXTRAS = 32;
 const LIVE = 64;
 
+/** Words an entry: row, flags, next and previous of the wheel. */
+const WORDS = 4;
+const ROW = 0;
+const FLAGS = 1;
+const LINKS = 2;
+
+/** Doubles an entry. */
 const NUMBERS = 3;
 const TIME = 0;
 const CLOCK = 1;
@@ -71,11 +78,6 @@ export interface SavedEntry {
   readonly extras: EntryExtras | null;
 }
 
-interface Segment {
-  readonly numbers: Float64Array;
-  readonly words: Int32Array;
-}
-
 interface Group {
   /** When it is taken at the latest: the watermark on the first one's arrival plus lateness. */
   readonly dueUs: number;
@@ -84,11 +86,11 @@ interface Group {
 
 /** See the module's header. */
 export class ReorderBuffer {
-  readonly #segments: Segment[] = [];
+  readonly #numbers: Float64Array[] = [];
+  readonly #words: Int32Array[] = [];
   readonly #free: number[] = [];
   readonly #extras = new Map<number, EntryExtras>();
   readonly #wheel: TimingWheel;
-  readonly #links = new WheelLinks();
   readonly #groups = new Map<number, Group>();
   /** Rows with a group, by when it is due, which ascends; a group taken early is passed over. */
   #queue: { readonly row: number; readonly group: Group }[] = [];
@@ -98,7 +100,8 @@ export class ReorderBuffer {
   #size = 0;
 
   constructor() {
-    this.#wheel = new TimingWheel(this.#links, (entry) => this.timeUs(entry));
+    const links = new WheelLinks(this.#words, { stride: WORDS, offset: LINKS });
+    this.#wheel = new TimingWheel(links, (entry) => this.timeUs(entry));
   }
 
   /** How many records wait or are held. */
@@ -113,19 +116,19 @@ export class ReorderBuffer {
 
   /** Bytes held, without extras and groups. */
   get byteLength(): number {
-    return this.#segments.length * SEGMENT_ROWS * (NUMBERS * 8 + 8) + this.#links.byteLength + this.#wheel.byteLength;
+    return this.#words.length * SEGMENT_ROWS * (NUMBERS * 8 + WORDS * 4) + this.#wheel.byteLength;
   }
 
   timeUs(entry: number): number {
-    return this.#segment(entry).numbers[(entry & SEGMENT_MASK) * NUMBERS + TIME] as number;
+    return this.#number(entry, TIME);
   }
 
   clockUs(entry: number): number {
-    return this.#segment(entry).numbers[(entry & SEGMENT_MASK) * NUMBERS + CLOCK] as number;
+    return this.#number(entry, CLOCK);
   }
 
   row(entry: number): number {
-    return this.#segment(entry).words[(entry & SEGMENT_MASK) * 2] as number;
+    return (this.#words[entry >>> SEGMENT_BITS] as Int32Array)[(entry & SEGMENT_MASK) * WORDS + ROW] as number;
   }
 
   kind(entry: number): Kind {
@@ -220,7 +223,7 @@ export class ReorderBuffer {
   /** Gives an entry back. */
   release(entry: number): void {
     if (this.#extras.size > 0) this.#extras.delete(entry);
-    this.#segment(entry).words[(entry & SEGMENT_MASK) * 2 + 1] = 0;
+    (this.#words[entry >>> SEGMENT_BITS] as Int32Array)[(entry & SEGMENT_MASK) * WORDS + FLAGS] = 0;
     this.#free.push(entry);
     this.#size--;
   }
@@ -241,14 +244,12 @@ export class ReorderBuffer {
   writeImage(view: DataView, at: number, entry: number): number {
     const flags = this.#flags(entry);
     if ((flags & LIVE) === 0) return at;
-    const { numbers, words } = this.#segment(entry);
-    const base = (entry & SEGMENT_MASK) * NUMBERS;
-    const row = words[(entry & SEGMENT_MASK) * 2] as number;
+    const row = this.row(entry);
     view.setUint32(at, row, true);
     view.setUint8(at + 4, flags);
-    view.setFloat64(at + 5, numbers[base + TIME] as number, true);
-    view.setFloat64(at + 13, numbers[base + CLOCK] as number, true);
-    view.setFloat64(at + 21, numbers[base + ARRIVAL] as number, true);
+    view.setFloat64(at + 5, this.timeUs(entry), true);
+    view.setFloat64(at + 13, this.clockUs(entry), true);
+    view.setFloat64(at + 21, this.#number(entry, ARRIVAL), true);
     at += 29;
     if ((flags & HELD) !== 0) {
       view.setFloat64(at, (this.#groups.get(row) as Group).dueUs, true);
@@ -339,30 +340,34 @@ export class ReorderBuffer {
 
   #add(row: number, timeUs: number, clockUs: number, flags: number, extras: EntryExtras | null): number {
     const entry = this.#free.pop() ?? this.#entryCount++;
-    if (entry >>> SEGMENT_BITS === this.#segments.length) {
-      this.#segments.push({
-        numbers: new Float64Array(SEGMENT_ROWS * NUMBERS),
-        words: new Int32Array(SEGMENT_ROWS * 2),
-      });
+    const segment = entry >>> SEGMENT_BITS;
+    if (segment === this.#words.length) {
+      this.#numbers.push(new Float64Array(SEGMENT_ROWS * NUMBERS));
+      this.#words.push(new Int32Array(SEGMENT_ROWS * WORDS));
     }
-    const { numbers, words } = this.#segment(entry);
+    const numbers = this.#numbers[segment] as Float64Array;
+    const words = this.#words[segment] as Int32Array;
     const base = (entry & SEGMENT_MASK) * NUMBERS;
     numbers[base + TIME] = timeUs;
     numbers[base + CLOCK] = clockUs;
     numbers[base + ARRIVAL] = this.#arrivals++;
-    const at = (entry & SEGMENT_MASK) * 2;
-    words[at] = row;
-    words[at + 1] = flags | LIVE | (extras === null ? 0 : EXTRAS);
+    const at = (entry & SEGMENT_MASK) * WORDS;
+    words[at + ROW] = row;
+    words[at + FLAGS] = flags | LIVE | (extras === null ? 0 : EXTRAS);
     if (extras !== null) this.#extras.set(entry, extras);
     this.#size++;
     return entry;
   }
 
   #flags(entry: number): number {
-    return this.#segment(entry).words[(entry & SEGMENT_MASK) * 2 + 1] as number;
+    return (this.#words[entry >>> SEGMENT_BITS] as Int32Array)[
+      (entry & SEGMENT_MASK) * WORDS + FLAGS
+    ] as number;
   }
 
-  #segment(entry: number): Segment {
-    return this.#segments[entry >>> SEGMENT_BITS] as Segment;
+  #number(entry: number, column: number): number {
+    return (this.#numbers[entry >>> SEGMENT_BITS] as Float64Array)[
+      (entry & SEGMENT_MASK) * NUMBERS + column
+    ] as number;
   }
 }

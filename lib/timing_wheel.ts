@@ -7,7 +7,7 @@
  *   coarse   [ | |#| | |#| | ... ]  4096 periods of 16.8 s (19 h); what lies further ahead stays for another lap
  * ```
  *
- * Rows hang in doubly linked lists through {@link WheelLinks}, 8 bytes a row, so that a cancelled row is unlinked at
+ * Rows hang in doubly linked lists through {@link WheelLinks}, 8 bytes in each row, so that a cancelled row is unlinked at
  * once: no tombstones that pile up, no scan for them. When time enters a period its rows move to the fine slots, when it
  * enters a tick they are sorted into the run; so a due row is exact to the microsecond although a slot is not. A heap
  * costs O(log n) for each of the nine in ten deadlines that are cancelled, `setTimeout` 4 to 7 µs and 650 bytes each.
@@ -28,7 +28,8 @@ const FINE_SLOTS = 256;
 const COARSE_SLOTS = 4096;
 const SLOTS = FINE_SLOTS + COARSE_SLOTS;
 
-const LINK_SEGMENT_BITS = 12;
+/** Rows a segment, as a power of two: of everyone whose rows go into a wheel. */
+export const LINK_SEGMENT_BITS = 12;
 const LINK_SEGMENT_MASK = (1 << LINK_SEGMENT_BITS) - 1;
 
 /** `previous` of a row that is in no list. */
@@ -42,42 +43,45 @@ const INSERTION_SORT_MAX = 32;
 let wheelCount = 0;
 
 /**
- * The list links of rows: `next` and `previous`, in segments that are added as rows come. Several wheels may share one,
- * as long as a row is in one of them at a time.
+ * The list links of rows, `next` and `previous`, which live in the rows themselves: at `offset` and behind it, of every
+ * `stride` words of the segments of 4,096 rows. Several wheels may share them, as long as a row is in one at a time.
  */
 export class WheelLinks {
-  readonly segments: Int32Array[] = [];
+  readonly #segments: readonly Int32Array[];
+  readonly #stride: number;
+  readonly #offset: number;
 
-  /** Bytes held. */
-  get byteLength(): number {
-    return this.segments.length * (LINK_SEGMENT_MASK + 1) * 8;
-  }
-
-  /** Makes room for a row. */
-  reach(row: number): void {
-    while (row >>> LINK_SEGMENT_BITS >= this.segments.length) {
-      this.segments.push(new Int32Array((LINK_SEGMENT_MASK + 1) * 2));
-    }
+  /** @param segments belongs to the rows' owner, who adds to it as rows come */
+  constructor(segments: readonly Int32Array[], layout: { readonly stride: number; readonly offset: number }) {
+    this.#segments = segments;
+    this.#stride = layout.stride;
+    this.#offset = layout.offset;
   }
 
   /** The row behind this one in its list, plus one; 0 for none. */
   next(row: number): number {
-    return (this.segments[row >>> LINK_SEGMENT_BITS] as Int32Array)[(row & LINK_SEGMENT_MASK) * 2] as number;
+    return (this.#segments[row >>> LINK_SEGMENT_BITS] as Int32Array)[
+      (row & LINK_SEGMENT_MASK) * this.#stride + this.#offset
+    ] as number;
   }
 
   /** What leads to this row; see the constants above. */
   previous(row: number): number {
-    return (this.segments[row >>> LINK_SEGMENT_BITS] as Int32Array)[
-      (row & LINK_SEGMENT_MASK) * 2 + 1
+    return (this.#segments[row >>> LINK_SEGMENT_BITS] as Int32Array)[
+      (row & LINK_SEGMENT_MASK) * this.#stride + this.#offset + 1
     ] as number;
   }
 
   setNext(row: number, value: number): void {
-    (this.segments[row >>> LINK_SEGMENT_BITS] as Int32Array)[(row & LINK_SEGMENT_MASK) * 2] = value;
+    (this.#segments[row >>> LINK_SEGMENT_BITS] as Int32Array)[
+      (row & LINK_SEGMENT_MASK) * this.#stride + this.#offset
+    ] = value;
   }
 
   setPrevious(row: number, value: number): void {
-    (this.segments[row >>> LINK_SEGMENT_BITS] as Int32Array)[(row & LINK_SEGMENT_MASK) * 2 + 1] = value;
+    (this.#segments[row >>> LINK_SEGMENT_BITS] as Int32Array)[
+      (row & LINK_SEGMENT_MASK) * this.#stride + this.#offset + 1
+    ] = value;
   }
 }
 
@@ -126,7 +130,6 @@ export class TimingWheel {
 
   /** Schedules a row that is not scheduled, for the deadline that `deadlineOf` tells. It may be in the past. */
   schedule(row: number): void {
-    this.#links.reach(row);
     const deadlineUs = this.#deadlineOf(row);
     const tick = Math.floor(deadlineUs / TICK_US);
     if (this.#tick === -Infinity) this.#moveTo(tick - 1);
@@ -158,7 +161,7 @@ export class TimingWheel {
 
   /** Whether a row is scheduled in this wheel or one that shares its links. */
   isScheduled(row: number): boolean {
-    return row >>> LINK_SEGMENT_BITS < this.#links.segments.length && this.#links.previous(row) !== UNLINKED;
+    return this.#links.previous(row) !== UNLINKED;
   }
 
   /**
@@ -370,7 +373,12 @@ export class TimingWheel {
     this.#heads[slot] = 0;
     this.#setOccupied(slot, false);
     // The lists grow at their heads.
-    this.#scratch.subarray(0, count).reverse();
+    const scratch = this.#scratch;
+    for (let low = 0, high = count - 1; low < high; low++, high--) {
+      const row = scratch[low] as number;
+      scratch[low] = scratch[high] as number;
+      scratch[high] = row;
+    }
     return count;
   }
 
