@@ -72,7 +72,9 @@ export async function run(options: RunOptions, environment: RunEnvironment): Pro
     stopping = true;
     system.stop();
     clock.delay(DRAIN_US).then(() => {
-      say("fencepost: Could not finish within 10 s; nothing is lost, the next start goes on from the last checkpoint\n");
+      say(
+        "fencepost: Could not finish within 10 s; nothing is lost, the next start goes on from the last checkpoint\n",
+      );
       environment.exit(1);
     });
   });

@@ -1,0 +1,77 @@
+/**
+ * The entry: the command line to a command, its outcome to an exit status.
+ *
+ * | status | |
+ * |---|---|
+ * | 0 | done |
+ * | 1 | failed while running: one line on stderr says with what; a start later goes on from the last checkpoint |
+ * | 2 | wrong usage or configuration: nothing was touched |
+ *
+ * @module
+ */
+import { ConfigError } from "../lib/config_fields.ts";
+import { SystemClock } from "./adapters/system_clock.ts";
+import { onSignal, readLines, say, write } from "./adapters/system_process.ts";
+import { parseArguments } from "./commands/arguments.ts";
+import { audit } from "./commands/audit.ts";
+import { loadConfig } from "./commands/configuration.ts";
+import { UsageError } from "./commands/flags.ts";
+import { helpText } from "./commands/help.ts";
+import { key } from "./commands/key.ts";
+import { printConfig, run } from "./commands/run.ts";
+
+/** What `--version` prints. */
+const VERSION = "0.1.0";
+
+/** Runs a command line; returns the exit status. */
+async function main(words: readonly string[]): Promise<number> {
+  const asked = parseArguments(words);
+  const config = "config" in asked ? await loadConfig(asked.config, Deno.readTextFile) : null;
+  switch (asked.command) {
+    case "help":
+      await write(helpText(asked.of));
+      return 0;
+    case "version":
+      await write(`fencepost ${VERSION}\n`);
+      return 0;
+    case "audit":
+      return await audit(asked, { readLines, write });
+    case "key":
+      return await key(asked, (config as NonNullable<typeof config>).identity, { readLines, write, say });
+    case "run": {
+      const inForce = config as NonNullable<typeof config>;
+      if (asked.printConfig) {
+        await write(printConfig(inForce));
+        return 0;
+      }
+      return await run({ config: inForce, summary: asked.summary }, {
+        clock: new SystemClock(),
+        say,
+        terminal: Deno.stderr.isTerminal(),
+        onSignal,
+        exit: Deno.exit,
+      });
+    }
+  }
+}
+
+/** One line that says what went wrong, with its causes. */
+function oneLine(error: unknown): string {
+  const parts: string[] = [];
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if (!parts.some((part) => part.includes((cause as Error).message))) parts.push(cause.message);
+  }
+  return (parts.length === 0 ? String(error) : parts.join(": ")).replaceAll(/\s*\n\s*/g, " ");
+}
+
+if (import.meta.main) {
+  let status: number;
+  try {
+    status = await main(Deno.args);
+  } catch (error) {
+    status = error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
+    say(`fencepost: ${oneLine(error)}\n`);
+  }
+  // A read of an idle pipe can't be taken back and would keep the process alive.
+  Deno.exit(status);
+}
