@@ -12,7 +12,7 @@
  * **A read outlives its abort.** The operating system can't take a read back, and bytes that it delivers after the abort
  * would be lost; so the read stays, and the next call goes on waiting for it. Deno 2.4 can't cancel it on `close` either,
  * and a pending read keeps the process alive until the writer closes the pipe: there, whoever stops while a pipe is idle
- * ends by `Deno.exit`.
+ * ends by `Deno.exit`. Nor does it open a FIFO beside other work: until somebody writes to that, the process stands still.
  *
  * `caughtUp` of a pipe does not ask whether the last read was short: a pipe holds 64 KiB, so every read is short, however
  * far ahead the writer is.

@@ -334,55 +334,67 @@ Deno.test("NdjsonSource: an aborted read loses nothing", async () => {
   });
 });
 
-/** A FIFO, and how to open its writing end. */
-async function withFifo(
-  run: (path: string, openWriter: () => Promise<Deno.FsFile>) => Promise<void>,
+/** The writing end of a FIFO, which is another process: Deno 2.4 opens one only where the other end is open. */
+interface Writer {
+  write(text: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens a source on a FIFO, hands both ends over, and closes them. */
+async function withPipe(
+  options: Overrides & { position?: Json },
+  run: (source: NdjsonSource, writer: Writer) => Promise<void>,
 ): Promise<void> {
   await withDirectory(async (directory) => {
+    const { position = null, ...overrides } = options;
     const path = join(directory, "fifo");
-    const { success } = await new Deno.Command("mkfifo", { args: [path] }).output();
-    ok(success);
-    await run(path, () => Deno.open(path, { write: true }));
+    ok((await new Deno.Command("mkfifo", { args: [path] }).output()).success);
+    const child = new Deno.Command("sh", { args: ["-c", 'exec cat > "$0"', path], stdin: "piped" }).spawn();
+    const stdin = child.stdin.getWriter();
+    let isClosed = false;
+    const writer: Writer = {
+      write: (text) => stdin.write(new TextEncoder().encode(text)),
+      close: async () => {
+        if (!isClosed) await stdin.close();
+        isClosed = true;
+      },
+    };
+    const source = sourceOf(path, overrides);
+    try {
+      strictEqual(await source.open(position), "started");
+      await run(source, writer);
+    } finally {
+      await writer.close();
+      await child.status;
+      source.close();
+    }
   });
 }
 
 Deno.test("NdjsonSource: a pipe", async (test) => {
-  const write = async (writer: Deno.FsFile, text: string): Promise<void> => {
-    await writer.write(new TextEncoder().encode(text));
-  };
-
   await test.step("ignores a position, can't be read again, may be live, counts from its start", async () => {
-    await withFifo(async (path, openWriter) => {
-      const source = sourceOf(path, { live: true });
+    await withPipe({ live: true, position: { offset: 99, line: 9 } }, async (source, writer) => {
       deepStrictEqual([source.rereadable, source.live], [false, true]);
-      const [opened, writer] = await Promise.all([source.open({ offset: 99, line: 9 }), openWriter()]);
-      strictEqual(opened, "started");
-      await write(writer, "{}\n\n");
+      await writer.write("{}\n\n");
       deepStrictEqual((await source.read(never))?.position, { offset: 4, line: 2 });
-      writer.close();
+      await writer.close();
       strictEqual(await source.read(never), null);
-      source.close();
     });
   });
   await test.step("has caught up only while it waits for the writer", async () => {
-    await withFifo(async (path, openWriter) => {
-      const source = sourceOf(path);
-      const [, writer] = await Promise.all([source.open(null), openWriter()]);
+    await withPipe({}, async (source, writer) => {
       strictEqual(source.caughtUp(), false, "before the first read nothing is known");
       const reading = source.read(never);
       strictEqual(source.caughtUp(), true);
-      await write(writer, "{}\n");
+      await writer.write("{}\n");
       await reading;
       strictEqual(source.caughtUp(), false, "more may have come");
-      writer.close();
+      await writer.close();
       strictEqual(await source.read(never), null);
-      source.close();
     });
   });
   await test.step("keeps what comes after an abort", async () => {
-    await withFifo(async (path, openWriter) => {
-      const source = sourceOf(path);
-      const [, writer] = await Promise.all([source.open(null), openWriter()]);
+    await withPipe({}, async (source, writer) => {
       for (let i = 0; i < 3; i++) {
         const controller = new AbortController();
         const reading = source.read(controller.signal);
@@ -390,29 +402,35 @@ Deno.test("NdjsonSource: a pipe", async (test) => {
         await rejects(reading, new Error(`stop ${i}`));
         strictEqual(source.caughtUp(), true, "the read still waits");
       }
-      await write(writer, '{"a":1}\n');
+      await writer.write('{"a":1}\n');
       const batch = await source.read(never);
       ok(batch !== null);
       deepStrictEqual(recordsOf(batch), ['{"a":1}']);
-      writer.close();
+      await writer.close();
       strictEqual(await source.read(never), null);
-      source.close();
     });
   });
   await test.step("its last line needs no line end, under hold either", async () => {
     for (const atEof of ["flush", "hold"] as const) {
-      await withFifo(async (path, openWriter) => {
-        const source = sourceOf(path, { atEof });
-        const [, writer] = await Promise.all([source.open(null), openWriter()]);
-        await write(writer, '{"a":1}');
-        writer.close();
+      await withPipe({ atEof }, async (source, writer) => {
+        await writer.write('{"a":1}');
+        await writer.close();
         const batch = await source.read(never);
         ok(batch !== null);
         deepStrictEqual(recordsOf(batch), ['{"a":1}']);
         strictEqual(await source.read(never), null);
-        source.close();
       });
     }
+  });
+  await test.step("an aborted read that nobody asks for again keeps nothing open", async () => {
+    await withPipe({}, async (source, writer) => {
+      const controller = new AbortController();
+      const reading = source.read(controller.signal);
+      controller.abort(new Error("stop"));
+      await rejects(reading, new Error("stop"));
+      source.close();
+      await writer.close();
+    });
   });
 });
 
