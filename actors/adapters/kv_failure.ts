@@ -5,6 +5,10 @@
  * @module
  */
 
+const NOT_WRITABLE =
+  "it may not be written to. Give this user the right to write the directory and the files in it";
+const DAMAGED = "state.kv is damaged. Put a copy of it back, or move the directory away to begin afresh";
+
 const MEANINGS: readonly { readonly words: string; readonly meaning: string }[] = [
   {
     words: "database or disk is full",
@@ -12,11 +16,15 @@ const MEANINGS: readonly { readonly words: string; readonly meaning: string }[] 
   },
   {
     words: "read-only database",
-    meaning: "it may not be written to. Give this user the right to write the directory and the files in it",
+    meaning: NOT_WRITABLE,
   },
   {
     words: "readonly database",
-    meaning: "it may not be written to. Give this user the right to write the directory and the files in it",
+    meaning: NOT_WRITABLE,
+  },
+  {
+    words: "Permission denied",
+    meaning: NOT_WRITABLE,
   },
   {
     words: "unable to open database file",
@@ -24,11 +32,11 @@ const MEANINGS: readonly { readonly words: string; readonly meaning: string }[] 
   },
   {
     words: "file is not a database",
-    meaning: "state.kv is damaged. Put a copy of it back, or move the directory away to begin afresh",
+    meaning: DAMAGED,
   },
   {
     words: "malformed",
-    meaning: "state.kv is damaged. Put a copy of it back, or move the directory away to begin afresh",
+    meaning: DAMAGED,
   },
   {
     words: "database is locked",

@@ -35,7 +35,7 @@ export class StateLock {
   static async take(directory: string): Promise<StateLock> {
     const file = await Deno.open(join(directory, "lock"), { read: true, write: true, create: true });
     try {
-      if (!await lock(file)) throw await heldBy(file, directory);
+      if (!await lock(file)) throw await heldBy(directory);
       await file.truncate(0);
       await file.write(new TextEncoder().encode(`${Deno.pid}\n`));
       return new StateLock(file);
@@ -68,10 +68,9 @@ async function lock(file: Deno.FsFile): Promise<boolean> {
   }
 }
 
-async function heldBy(file: Deno.FsFile, directory: string): Promise<StateInUseError> {
-  const bytes = new Uint8Array(32);
-  const byteLength = await file.read(bytes) ?? 0;
-  const pid = new TextDecoder().decode(bytes.subarray(0, byteLength)).trim();
+async function heldBy(directory: string): Promise<StateInUseError> {
+  // Opened once more, since operations on the other would queue up behind the lock that is waited for.
+  const pid = (await Deno.readTextFile(join(directory, "lock"))).trim();
   const holder = /^\d+$/.test(pid) ? `process ${pid}` : "another process";
   return new StateInUseError(
     `Cannot use the state in ${directory}: ${holder} is using it. Stop that one first, or give this one another ` +

@@ -6,6 +6,7 @@ Deno.test("explainKvFailure: SQLite's words and what they mean", () => {
     ["database or disk is full", "the disk is full"],
     ["Can not write to a read-only database.", "it may not be written to"],
     ["attempt to write a readonly database", "it may not be written to"],
+    ["Permission denied (os error 13): open 'data/lock'", "it may not be written to"],
     ["unable to open database file: /x/state.kv", "state.kv can't be opened"],
     ["file is not a database", "state.kv is damaged"],
     ["database disk image is malformed", "state.kv is damaged"],
