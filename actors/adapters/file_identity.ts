@@ -16,7 +16,7 @@
 import type { Json } from "../../lib/json.ts";
 
 /** Bytes of a file's beginning that are compared. */
-export const HEAD_BYTES_MAX = 4096;
+const HEAD_BYTES_MAX = 4096;
 
 /** A file, as it stands in a position. */
 export type FileIdentity = {
@@ -47,6 +47,18 @@ export class FileHead {
     this.#dev = file.dev;
     this.#ino = file.ino;
     this.#hash = hash;
+  }
+
+  /** Reads the beginning of a file that was just opened; the place in the file moves. */
+  async read(file: Deno.FsFile): Promise<void> {
+    const bytes = new Uint8Array(HEAD_BYTES_MAX);
+    let filled = 0;
+    while (filled < HEAD_BYTES_MAX) {
+      const byteLength = await file.read(bytes.subarray(filled));
+      if (byteLength === null) break;
+      filled += byteLength;
+    }
+    this.learn(bytes.subarray(0, filled), 0);
   }
 
   /** Takes note of bytes read at an offset. */

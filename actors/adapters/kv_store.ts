@@ -33,7 +33,7 @@ import {
 } from "../ports.ts";
 import { explainKvFailure } from "./kv_failure.ts";
 import { StateInUseError, StateLock } from "./state_lock.ts";
-import { readMarker, type StateMarker, writeMarker } from "./state_marker.ts";
+import { emptyState, readMarker, refuseEmpty, type StateMarker, writeMarker } from "./state_marker.ts";
 
 /** Bytes of a value at most. */
 const VALUE_BYTES_MAX = 65_536;
@@ -312,21 +312,4 @@ async function makeDirectory(directory: string): Promise<void> {
       cause,
     });
   }
-}
-
-/** A database of no bytes would open as a new one. */
-async function refuseEmpty(path: string, directory: string): Promise<void> {
-  try {
-    if ((await Deno.stat(path)).size > 0) return;
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-  throw emptyState(directory);
-}
-
-function emptyState(directory: string): Error {
-  return new Error(
-    `Cannot use the state in ${directory}: it is empty, though there was a checkpoint in it. Put a copy of state.kv back ` +
-      `(with state.kv-wal, if there is one), or move the directory away to begin afresh`,
-  );
 }

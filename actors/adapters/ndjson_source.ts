@@ -25,7 +25,8 @@ import { assert } from "../../lib/assert.ts";
 import type { Json } from "../../lib/json.ts";
 import type { RecordBatch } from "../../lib/record_batch.ts";
 import type { Source } from "../ports.ts";
-import { FileHead, type FileIdentity, HEAD_BYTES_MAX, parseFileIdentity } from "./file_identity.ts";
+import { FileHead } from "./file_identity.ts";
+import { type FilePosition, parseFilePosition } from "./file_position.ts";
 import { LineSplitter, type SplitLines } from "./line_splitter.ts";
 
 /** Bytes of a read at most. A batch is what one read completes, and a checkpoint waits for the end of a batch. */
@@ -48,14 +49,6 @@ export interface NdjsonSourceOptions {
   readonly readBytes?: number;
   /** Told things that an operator should know. */
   readonly onNotice?: (message: string) => void;
-}
-
-/** A position, checked. */
-interface Position {
-  readonly offset: number;
-  readonly line: number;
-  /** Null for a pipe's. */
-  readonly identity: FileIdentity | null;
 }
 
 /** What is open. */
@@ -112,7 +105,7 @@ export class NdjsonSource implements Source {
       const stat = await file.stat();
       if (!stat.isFile) throw new Error(`Cannot read records from ${this.#described()}: it is not a file`);
       const head = new FileHead(stat, (bytes) => hash.h64Raw(bytes));
-      head.learn(await readHead(file), 0);
+      await head.read(file);
       const at = this.#whereToBegin(position, { head, size: stat.size });
       await file.seek(at?.offset ?? 0, Deno.SeekMode.Start);
       this.#start({ read: (room) => file.read(room), head, at: at ?? { offset: 0, line: 0 }, hash });
@@ -187,11 +180,11 @@ export class NdjsonSource implements Source {
   }
 
   /** The checkpoint's position, or null for the beginning. */
-  #whereToBegin(json: Json | null, file: { head: FileHead; size: number }): Position | null {
+  #whereToBegin(json: Json | null, file: { head: FileHead; size: number }): FilePosition | null {
     const fromStart = this.#fromStart;
     this.#fromStart = false;
     if (json === null || fromStart) return null;
-    const position = parsePosition(json);
+    const position = parseFilePosition(json);
     const { identity } = position;
     if (identity === null) {
       this.#notice("was read from a pipe before: it is read from its beginning, over what is known");
@@ -259,34 +252,6 @@ function isPipe(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-async function readHead(file: Deno.FsFile): Promise<Uint8Array> {
-  const bytes = new Uint8Array(HEAD_BYTES_MAX);
-  let filled = 0;
-  while (filled < HEAD_BYTES_MAX) {
-    const byteLength = await file.read(bytes.subarray(filled));
-    if (byteLength === null) break;
-    filled += byteLength;
-  }
-  return bytes.subarray(0, filled);
-}
-
-/** @throws {Error} where it is no position of a file or pipe */
-function parsePosition(json: Json): Position {
-  if (typeof json === "object" && json !== null && "offset" in json && "line" in json) {
-    const { offset, line } = json;
-    if (isCount(offset) && isCount(line)) {
-      return { offset, line, identity: parseFileIdentity(json["identity"]) };
-    }
-  }
-  throw new Error(
-    `Cannot go on reading: the checkpoint's position is none of a file, got ${JSON.stringify(json)}`,
-  );
-}
-
-function isCount(value: Json | undefined): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
 function reasonOf(cause: unknown): string {

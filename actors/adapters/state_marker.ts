@@ -54,6 +54,28 @@ export async function writeMarker(directory: string, { splits }: StateMarker): P
   await Deno.rename(temporary, join(directory, "format"));
 }
 
+/**
+ * Of a directory with a marker, looks whether its database is there. One of no bytes would open as a new one.
+ *
+ * @throws {Error} where it is empty or missing
+ */
+export async function refuseEmpty(path: string, directory: string): Promise<void> {
+  try {
+    if ((await Deno.stat(path)).size > 0) return;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  throw emptyState(directory);
+}
+
+/** The error of a state that is empty where the marker says that there was one. */
+export function emptyState(directory: string): Error {
+  return new Error(
+    `Cannot use the state in ${directory}: it is empty, though there was a checkpoint in it. Put a copy of state.kv back ` +
+      `(with state.kv-wal, if there is one), or move the directory away to begin afresh`,
+  );
+}
+
 function parse(text: string): StateMarker | null {
   try {
     const { fencepost, splits } = JSON.parse(text) as { fencepost?: unknown; splits?: unknown };
