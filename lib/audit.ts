@@ -11,55 +11,10 @@
  *
  * @module
  */
+import type { AuditCause, AuditFinding, AuditSummary } from "./audit_finding.ts";
 import { AuditLog, NO_ROW } from "./audit_log.ts";
 import { formatDuration, formatTimestamp } from "./time.ts";
 import { parseTrigger, type ToldTrigger } from "./trigger.ts";
-
-/** Where a trigger stands. */
-export interface AuditPlace {
-  readonly file: string;
-  /** 1-based. */
-  readonly line: number;
-  readonly event_time: string;
-}
-
-/** What probably led to a finding. */
-export type AuditCause =
-  | "key"
-  | "seq_reused"
-  | "ttl"
-  | "two_writers"
-  | "written_again"
-  | "seq_on_one"
-  | "other_widths"
-  | "jitter";
-
-/** One thing that was found, as its JSON is. */
-export interface AuditFinding {
-  readonly finding: "repeated_id" | "close_pair";
-  readonly kind: string;
-  readonly device_id: string;
-  readonly fence_id: string;
-  /** The id that occurs again, or that of the later line. */
-  readonly id: string;
-  /** Of a `close_pair`, the earlier line's id. */
-  readonly first_id?: string;
-  readonly first: AuditPlace;
-  readonly again: AuditPlace;
-  readonly cause: AuditCause;
-  /** The cause in words, and what to do. */
-  readonly explanation: string;
-}
-
-/** How many there were of what. */
-export interface AuditSummary {
-  readonly triggers: number;
-  /** Lines that are no triggers. */
-  readonly other_lines: number;
-  readonly repeated_ids: number;
-  readonly close_pairs: number;
-  readonly causes: { readonly [cause in AuditCause]?: number };
-}
 
 const KIND_OF_CODE = { E: "ENTER", X: "EXIT", D: "DWELL", P: "DWELL", R: "RETRACT" } as const;
 
@@ -89,7 +44,7 @@ export class Audit {
   #repeatedIds = 0;
   #closePairs = 0;
 
-  /** @param bucketUs triggers of a pair and kind that are closer are suspect, µs */
+  /** Triggers of a pair and kind that are closer than `bucketUs` µs are suspect. */
   constructor(bucketUs: number) {
     this.#bucketUs = bucketUs;
     this.#log = new AuditLog(bucketUs);

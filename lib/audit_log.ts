@@ -24,7 +24,7 @@ const HAS_SEQ = 0x8000_0000;
 /** How many rows of one group and bucket are looked at: a few are enough to say that something is wrong there. */
 const CLOSE_ROWS_MAX = 64;
 /** No row. */
-export const NO_ROW = -1;
+export const NO_ROW: number = -1;
 
 interface Segment {
   readonly lanes: Uint32Array;
@@ -38,8 +38,11 @@ interface Segment {
 export interface AuditRow {
   /** The id's four words. */
   readonly lanes: Uint32Array;
+  /** The number of what it tells of; below 2^31. */
   readonly group: number;
+  /** Whether its producer numbered it. */
   readonly hasSeq: boolean;
+  /** µs since the epoch. */
   readonly eventTimeUs: number;
   /** 1-based. */
   readonly line: number;
@@ -53,7 +56,7 @@ export class AuditLog {
   readonly #byCell = new HashIndex((row) => cellHash(this.group(row), this.#cellOf(this.timeUs(row))));
   #size = 0;
 
-  /** @param bucketUs how close two triggers of a group must be to be found by {@link closest}, µs */
+  /** Two triggers of a group that are closer than `bucketUs` µs are found by {@link closest}. */
   constructor(bucketUs: number) {
     this.#bucketUs = bucketUs;
   }
@@ -63,18 +66,22 @@ export class AuditLog {
     return this.#size;
   }
 
+  /** A row's event time, µs since the epoch. */
   timeUs(row: number): number {
     return this.#segment(row).timesUs[row & SEGMENT_MASK] as number;
   }
 
+  /** The line that a row was read from. */
   line(row: number): number {
     return this.#segment(row).lines[row & SEGMENT_MASK] as number;
   }
 
+  /** What a row tells of. */
   group(row: number): number {
     return (this.#segment(row).groups[row & SEGMENT_MASK] as number) & ~HAS_SEQ;
   }
 
+  /** Whether a row's producer numbered it. */
   hasSeq(row: number): boolean {
     return ((this.#segment(row).groups[row & SEGMENT_MASK] as number) & HAS_SEQ) !== 0;
   }

@@ -33,6 +33,7 @@ export interface DwellRule {
 
 /** SPEC 7's configuration, checked, with durations in µs. */
 export interface Config {
+  /** Widths of the ids, and the dedup window (SPEC 2). */
   readonly identity: {
     readonly bucketUs: number;
     readonly guardUs: number;
@@ -40,9 +41,11 @@ export interface Config {
     readonly maxSkewUs: number;
     readonly minRevisitUs: number | null;
     readonly ttlUs: number;
+    /** Ids a partition. */
     readonly capacity: number;
     readonly allowShortTtl: boolean;
   };
+  /** Visits and their thresholds (SPEC 3). */
   readonly dwell: {
     readonly rules: readonly DwellRule[];
     readonly latenessUs: number;
@@ -50,19 +53,27 @@ export interface Config {
     readonly onContradiction: "count" | "retract";
     readonly tickUs: number;
     readonly maxFiresPerTurn: number;
+    /** Records that wait or are held, a split. */
     readonly waitingCapacity: number;
   };
+  /** The order of the triggers (SPEC 4). */
   readonly emit: "arrival" | "ordered";
+  /** Which times are believed, and when a live source follows the wall clock. */
   readonly time: {
     readonly maxFutureSkewUs: number;
     readonly maxAgeUs: number;
     readonly liveWithinUs: number;
     readonly settleUs: number;
   };
+  /** Pairs a process. */
   readonly pairs: { readonly capacity: number };
+  /** Actors that share a split's devices. */
   readonly partitions: number;
+  /** Records in a partition's mailbox. */
   readonly mailbox: { readonly capacity: number };
+  /** The state's directory, and the least time between two checkpoints. */
   readonly checkpoint: { readonly path: string; readonly intervalUs: number };
+  /** Where records come from; the path `-` is stdin. */
   readonly source: {
     readonly type: "ndjson";
     readonly path: string;
@@ -70,7 +81,9 @@ export interface Config {
     readonly atEof: "flush" | "hold";
     readonly fromStart: boolean;
   };
+  /** Where triggers go; the path `-` is stdout. */
   readonly sink: { readonly type: "ndjson"; readonly path: string };
+  /** Where records go that can't be taken, and how long they are kept to be sent again. */
   readonly deadLetters: {
     readonly type: "ndjson";
     readonly path: string;

@@ -24,6 +24,7 @@ import { formatDuration, parseDuration } from "./time.ts";
 
 /** The configuration can't be used. The message names the key, the reason and the value. */
 export class ConfigError extends Error {
+  /** The class's name. */
   override readonly name = "ConfigError";
 }
 
@@ -41,10 +42,13 @@ export interface Field<Value> {
   /** The keys below this one, by name; null for a value. */
   readonly fields: ReadonlyMap<string, Field<unknown>> | null;
   /**
+   * Makes the value of what is given.
+   *
    * @param key the dotted key, for messages
    * @throws {ConfigError} where it is of the wrong type or out of bounds
    */
   read(value: unknown, key: string): Value;
+  /** Makes JSON that {@link read} reads as the same value. */
   write(value: Value): Json;
 }
 
@@ -53,7 +57,9 @@ export type Fields<Value> = { readonly [Key in keyof Value]: Field<Value[Key]> }
 
 /** Inclusive bounds. */
 export interface Bounds<Value> {
+  /** The least value. */
   readonly min: Value;
+  /** The greatest value. */
   readonly max: Value;
 }
 

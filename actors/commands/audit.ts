@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { Audit, type AuditFinding, type AuditSummary } from "../../lib/audit.ts";
+import { Audit } from "../../lib/audit.ts";
+import type { AuditFinding, AuditSummary } from "../../lib/audit_finding.ts";
 import type { AuditArguments } from "./arguments.ts";
 import { UsageError } from "./flags.ts";
 

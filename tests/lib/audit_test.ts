@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { Audit, type AuditCause, type AuditFinding } from "../../lib/audit.ts";
+import { Audit } from "../../lib/audit.ts";
+import type { AuditCause, AuditFinding } from "../../lib/audit_finding.ts";
 import { formatTimestamp } from "../../lib/time.ts";
 import { randomFrom } from "../support/random.ts";
 
