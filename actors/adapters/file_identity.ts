@@ -14,6 +14,7 @@
  * @module
  */
 import type { Json } from "../../lib/json.ts";
+import type { SeekableFile } from "./stdin_file.ts";
 
 /** Bytes of a file's beginning that are compared. */
 const HEAD_BYTES_MAX = 4096;
@@ -50,7 +51,7 @@ export class FileHead {
   }
 
   /** Reads the beginning of a file that was just opened; the place in the file moves. */
-  async read(file: Deno.FsFile): Promise<void> {
+  async read(file: Pick<SeekableFile, "read">): Promise<void> {
     const bytes = new Uint8Array(HEAD_BYTES_MAX);
     let filled = 0;
     while (filled < HEAD_BYTES_MAX) {

@@ -19,7 +19,6 @@
  *
  * @module
  */
-import { fstatSync } from "node:fs";
 import xxhash, { type XXHashAPI } from "xxhash-wasm";
 import { assert } from "../../lib/assert.ts";
 import type { Json } from "../../lib/json.ts";
@@ -28,12 +27,10 @@ import type { Source } from "../ports.ts";
 import { FileHead } from "./file_identity.ts";
 import { type FilePosition, parseFilePosition } from "./file_position.ts";
 import { LineSplitter, type SplitLines } from "./line_splitter.ts";
+import { isStdinFile, type SeekableFile, StdinFile } from "./stdin_file.ts";
 
 /** Bytes of a read at most. A batch is what one read completes, and a checkpoint waits for the end of a batch. */
 const READ_BYTES_MAX = 1 << 20;
-
-/** Where stdin can be opened a second time, so that a file given as stdin has an offset of its own. */
-const STDIN_PATH = "/dev/stdin";
 
 /** How to read. */
 export interface NdjsonSourceOptions {
@@ -68,7 +65,7 @@ export class NdjsonSource implements Source {
 
   readonly #options: NdjsonSourceOptions;
   #fromStart: boolean;
-  #file: Deno.FsFile | null = null;
+  #file: SeekableFile | null = null;
   #opened: Opened | null = null;
   /** The operating system's read that nobody has taken the result of yet. */
   #pending: Promise<number | null> | null = null;
@@ -99,7 +96,7 @@ export class NdjsonSource implements Source {
       this.#start({ read: (room) => input.read(room), head: null, at: { offset: 0, line: 0 }, hash });
       return "started";
     }
-    const file = await this.#openFile(this.name === "-" ? STDIN_PATH : this.name);
+    const file = this.name === "-" ? new StdinFile() : await this.#openFile(this.name);
     this.#file = file;
     try {
       const stat = await file.stat();
@@ -233,15 +230,6 @@ export class NdjsonSource implements Source {
 
   #described(): string {
     return this.name === "-" ? "stdin" : this.name;
-  }
-}
-
-function isStdinFile(): boolean {
-  try {
-    return fstatSync(0).isFile();
-  } catch {
-    // Closed: reading says so.
-    return false;
   }
 }
 

@@ -437,7 +437,8 @@ Deno.test("NdjsonSource: a pipe", async (test) => {
 /** Runs the program below with something as its stdin, and returns what it says. */
 async function withStdin(stdin: string): Promise<unknown> {
   const program = new URL("../support/read_stdin.ts", import.meta.url).pathname;
-  const script = `${stdin} '${Deno.execPath()}' run --quiet --no-lock -A '${program}'`;
+  const script =
+    `${stdin} '${Deno.execPath()}' run --quiet --no-lock --no-prompt --allow-read --allow-write '${program}'`;
   const output = await new Deno.Command("sh", {
     args: ["-c", stdin.endsWith("|") ? script : `${script.slice(stdin.length)} ${stdin}`],
     stderr: "inherit",
