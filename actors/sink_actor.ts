@@ -38,7 +38,10 @@ class LineBuffer {
       grown.set(this.bytes.subarray(0, this.byteLength));
       this.bytes = grown;
     }
-    this.bytes.set(start === 0 && end === source.length ? source : source.subarray(start, end), this.byteLength);
+    this.bytes.set(
+      start === 0 && end === source.length ? source : source.subarray(start, end),
+      this.byteLength,
+    );
     this.byteLength = needed;
     this.count += count;
   }
@@ -86,9 +89,7 @@ export class SinkActor {
   constructor(sink: Sink, fail: (error: unknown) => void, orderedPartitions: number) {
     this.#sink = sink;
     this.#fail = fail;
-    this.#watermarksUs = orderedPartitions > 0
-      ? new Array<number>(orderedPartitions).fill(-Infinity)
-      : null;
+    this.#watermarksUs = orderedPartitions > 0 ? new Array<number>(orderedPartitions).fill(-Infinity) : null;
   }
 
   /** Whether partitions should wait. */

@@ -203,7 +203,8 @@ export class SplitActor {
     await deadLetters.open(split?.deadLetters ?? null);
     const resumed = await source.open(split?.position ?? null);
     this.#position = split?.position ?? null;
-    const readBack = split === null ? 0 : await this.#readBack(resumed === "resumed" && source.rereadable);
+    const comesAgain = source.rereadable && (this.#position === null || resumed === "resumed");
+    const readBack = split === null ? 0 : await this.#readBack(comesAgain);
     this.#takeCheckpoint();
     await this.#whileWorking(this.#checkpointing ?? Promise.resolve());
     return { resumed: split !== null, readBack };
@@ -310,7 +311,7 @@ export class SplitActor {
       const letter = decodeDeadLetterPosition(line);
       if (letter === null) continue;
       lines++;
-      const offset = offsetOf(letter.position);
+      const offset = letter.source === this.#parts.source.name ? offsetOf(letter.position) : null;
       if (offset !== null && sourceComesAgain) this.#knownDeadLetters.set(offset, letter.reason);
     }
     return lines;
@@ -530,7 +531,10 @@ export class SplitActor {
   ): void {
     const { source, clock } = this.#parts;
     const { offset, line, ...rest } = letter;
-    const encoded = encodeDeadLetter({ ...rest, source: source.name, position: { offset, line } }, clock.wallUs());
+    const encoded = encodeDeadLetter(
+      { ...rest, source: source.name, position: { offset, line } },
+      clock.wallUs(),
+    );
     this.#deadLetters.acceptLine(encoded, epoch);
   }
 
@@ -561,7 +565,9 @@ export class SplitActor {
   }
 
   /** Sends a message to all partitions; resolves when all have said that they are done with it. */
-  #toAll(message: (done: () => void, actor: PartitionActor, number: number) => PartitionMessage): Promise<void> {
+  #toAll(
+    message: (done: () => void, actor: PartitionActor, number: number) => PartitionMessage,
+  ): Promise<void> {
     return new Promise((resolve) => {
       let left = this.#actors.length;
       this.#actors.forEach((actor, number) => {
@@ -588,7 +594,8 @@ export class SplitActor {
   /** Overdue deadlines that last longer than a tick: said once, and a metric as long as it lasts. */
   #watchOverdue(nowUs: number): void {
     const watermarkUs = this.#clock.watermarkUs;
-    const overdue = this.#actors.some(({ partition }) => partition.nextDeadlineUs <= watermarkUs) && !this.#isIdle();
+    const overdue = this.#actors.some(({ partition }) => partition.nextDeadlineUs <= watermarkUs) &&
+      !this.#isIdle();
     if (!overdue) {
       this.#overdueSinceUs = Infinity;
       this.#warnedOverdue = false;

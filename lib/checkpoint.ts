@@ -5,9 +5,9 @@
  *   stream "pairs"    journal of changed rows, and between them slices of all rows:   … j j j s j s j s j …
  *                     a slice goes with each checkpoint, so that no moment pays for a whole snapshot; when the slices have
  *                     gone round once, everything before the round began is no longer needed
- *   stream "window-n" pages of 256 ids of partition n by their number in the ring; the last page is written again
- *                     until it is full; what has left the window is dropped
- *   stream "rest"     what waits and is held, the ledgers, counters, rules: all of it, each time
+ *   stream "window-n" pages of 128 ids of partition n by their number in the ring, written once, when they are full;
+ *                     what has left the window is dropped
+ *   stream "rest"     the window's last page, what waits and is held, ledgers, counters, rules: all of it, each time
  *   manifest          ranges of the streams, clocks, position in the source, lengths of the outputs
  * ```
  *
@@ -37,11 +37,12 @@ import type { Json } from "./json.ts";
 import { FLAGS, IMAGE_BYTES_MAX, LIVE, type PairTable } from "./pair_table.ts";
 import { pairHash, type Partition } from "./partition.ts";
 import { murmur2 } from "./murmur2.ts";
+import type { LedgerJson } from "./told_ledger.ts";
 import { ENTRY_BYTES, ReorderBuffer, type SavedEntry } from "./reorder.ts";
 
 const PAIRS = "pairs";
 const REST = "rest";
-const WINDOW_PAGE_ROWS = 256;
+const WINDOW_PAGE_ROWS = 128;
 
 /** A round of slices begins when the journal is longer than this, and than the rows. */
 const JOURNAL_BYTES_MIN = 4 << 20;
@@ -93,7 +94,7 @@ interface Meta {
   readonly split: SplitState;
   readonly counters: Record<string, number>;
   readonly rules: readonly DwellRule[];
-  readonly ledgers: readonly ReturnType<Partition["ledger"]["toJson"]>[];
+  readonly ledgers: readonly LedgerJson[];
 }
 
 /** A chunk, or a range of them, by stream and number. */
@@ -124,7 +125,7 @@ export class CheckpointLog {
   #round: { readonly start: number; readonly cursors: number[] } | null = null;
 
   #writer: ChunkWriter | null = null;
-  #waitingWriter: ChunkWriter | null = null;
+  #restWriter: ChunkWriter | null = null;
   #put: PlannedCommit["put"] = [];
   #drop: PlannedCommit["drop"] = [];
   #ledgers: Meta["ledgers"][number][] = [];
@@ -189,7 +190,7 @@ export class CheckpointLog {
       rules: this.#rules,
       ledgers: this.#ledgers,
     };
-    const rest = this.#waitingWriter ?? new ChunkWriter(this.#checksum);
+    const rest = this.#restWriter ?? new ChunkWriter(this.#checksum);
     rest.begin(0, SECTION_META);
     rest.writeBytes(new TextEncoder().encode(JSON.stringify(meta)));
     drop.push({ stream: REST, ...this.#rest });
@@ -204,7 +205,7 @@ export class CheckpointLog {
       windows: this.#windowHeads.map((head, i) => [head, this.#windowTails[i] as number] as const),
     };
     this.#writer = null;
-    this.#waitingWriter = null;
+    this.#restWriter = null;
     this.#put = [];
     this.#drop = [];
     this.#ledgers = [];
@@ -233,7 +234,7 @@ export class CheckpointLog {
       ...manifest.windows.map(([head, tail], i) => ({
         stream: windowStream(i),
         start: Math.floor(head / WINDOW_PAGE_ROWS),
-        end: Math.ceil(tail / WINDOW_PAGE_ROWS),
+        end: Math.floor(tail / WINDOW_PAGE_ROWS),
       })),
       { stream: REST, ...manifest.rest },
     ];
@@ -265,31 +266,28 @@ export class CheckpointLog {
 
   #addWindow(number: number, partition: Partition): void {
     const window = partition.window;
-    window.expire(partition.clockUs);
+    window.expire(partition.oldestClockUs);
     const stream = windowStream(number);
-    const from = Math.max(this.#windowTails[number] as number, window.head);
-    const firstPage = Math.floor(from / WINDOW_PAGE_ROWS);
-    const endPage = Math.ceil(window.tail / WINDOW_PAGE_ROWS);
-    for (let page = firstPage; page < endPage && window.tail > from; page++) {
-      const start = Math.max(page * WINDOW_PAGE_ROWS, window.head);
-      const end = Math.min((page + 1) * WINDOW_PAGE_ROWS, window.tail);
+    const firstPage = Math.floor(window.head / WINDOW_PAGE_ROWS);
+    const lastPage = Math.floor(window.tail / WINDOW_PAGE_ROWS);
+    const storedTo = Math.floor((this.#windowTails[number] as number) / WINDOW_PAGE_ROWS);
+    // A page that a stored manifest needs is never written over: it might be that manifest that is restored.
+    for (let page = Math.max(firstPage, storedTo); page < lastPage; page++) {
       const writer = new ChunkWriter(this.#checksum);
-      writer.begin(number, SECTION_WINDOW);
-      writer.reserve(8 + (end - start) * WINDOW_ROW_BYTES);
-      writer.view.setFloat64(writer.at, start, true);
-      writer.at += 8;
-      writer.writeBytes(window.copyRows(start, end));
+      writeWindowRows(writer, number, partition, page * WINDOW_PAGE_ROWS, (page + 1) * WINDOW_PAGE_ROWS);
       for (const bytes of writer.finish()) this.#put.push({ stream, id: page, bytes });
     }
+    const rest = this.#restWriter ??= new ChunkWriter(this.#checksum);
+    writeWindowRows(rest, number, partition, lastPage * WINDOW_PAGE_ROWS, window.tail);
+    rest.end();
     const droppedFrom = Math.floor((this.#windowHeads[number] as number) / WINDOW_PAGE_ROWS);
-    const droppedTo = Math.floor(window.head / WINDOW_PAGE_ROWS);
-    this.#drop.push({ stream, start: droppedFrom, end: droppedTo });
+    this.#drop.push({ stream, start: Math.min(droppedFrom, storedTo), end: Math.min(firstPage, storedTo) });
     this.#windowHeads[number] = window.head;
     this.#windowTails[number] = window.tail;
   }
 
   #addWaiting(number: number, partition: Partition): void {
-    const writer = this.#waitingWriter ??= new ChunkWriter(this.#checksum);
+    const writer = this.#restWriter ??= new ChunkWriter(this.#checksum);
     const waiting = partition.waiting;
     if (waiting.size === 0) return;
     writer.begin(number, SECTION_WAITING);
@@ -381,7 +379,6 @@ export class Restore {
     const [head, tail] = this.#manifest.windows[number] as readonly [number, number];
     const first = view.getFloat64(start, true);
     const count = (end - start - 8) / WINDOW_ROW_BYTES;
-    // The last page may know more than the manifest: it was written for a checkpoint that was not completed.
     const from = Math.max(first, head);
     const to = Math.min(first + count, tail);
     if (to <= from) return;
@@ -394,6 +391,23 @@ export class Restore {
 function writeRow(writer: ChunkWriter, pairs: PairTable, row: number, full: boolean): void {
   writer.reserve(IMAGE_BYTES_MAX);
   writer.at = pairs.writeImage(writer.view, writer.at, row, full);
+}
+
+/** Writes the window's rows of a page, from its beginning or the head up to `end`; nothing where there are none. */
+function writeWindowRows(
+  writer: ChunkWriter,
+  number: number,
+  { window }: Partition,
+  begin: number,
+  end: number,
+): void {
+  const start = Math.max(begin, window.head);
+  if (start >= end) return;
+  writer.begin(number, SECTION_WINDOW);
+  writer.reserve(8 + (end - start) * WINDOW_ROW_BYTES);
+  writer.view.setFloat64(writer.at, start, true);
+  writer.at += 8;
+  writer.writeBytes(window.copyRows(start, end));
 }
 
 function windowStream(partition: number): string {

@@ -63,8 +63,23 @@ export class Counters {
 export const COUNTER_NAMES = Object.keys(new Counters()) as readonly (
   & keyof Counters
   & (
-    | "received" | "enter" | "exit" | "dwell" | "passedOn" | "retract" | "suppressed" | "silent" | "absorbed"
-    | "late" | "lateRefused" | "lateSkipped" | "dwellContradicted" | "flapsInBucket" | "watermarkForced"
-    | "pairsEvicted" | "pairsOverCapacity" | "heldGroupsFull"
+    | "received"
+    | "enter"
+    | "exit"
+    | "dwell"
+    | "passedOn"
+    | "retract"
+    | "suppressed"
+    | "silent"
+    | "absorbed"
+    | "late"
+    | "lateRefused"
+    | "lateSkipped"
+    | "dwellContradicted"
+    | "flapsInBucket"
+    | "watermarkForced"
+    | "pairsEvicted"
+    | "pairsOverCapacity"
+    | "heldGroupsFull"
   )
 )[];

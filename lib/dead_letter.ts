@@ -98,6 +98,8 @@ function toBase64(bytes: Uint8Array): string {
 export interface DeadLetterPosition {
   /** Why it is one. */
   readonly reason: DeadLetterReason;
+  /** The name of the source it came from. */
+  readonly source: string;
   /** As {@link DeadLetter.position}. */
   readonly position: Json;
 }
@@ -116,7 +118,8 @@ export function decodeDeadLetterPosition(line: Uint8Array): DeadLetterPosition |
     return null;
   }
   if (typeof value !== "object" || value === null) return null;
-  const { reason, position } = value as { readonly reason?: unknown; readonly position?: Json };
+  const { reason, source, position } = value as { reason?: unknown; source?: unknown; position?: Json };
   const known = DEAD_LETTER_REASONS.find((name) => name === reason);
-  return known === undefined || position === undefined ? null : { reason: known, position };
+  if (known === undefined || typeof source !== "string" || position === undefined) return null;
+  return { reason: known, source, position };
 }

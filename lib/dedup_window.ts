@@ -13,9 +13,9 @@
  * the index: about 30 bytes an id, in segments, so that nothing is ever copied to grow. `Map` and `lru-cache` take 77 to
  * 190 bytes and 1.7 to 2.1 µs; a Bloom filter in front of an exact look-up of 0.1 µs saves nothing.
  *
- * Where triggers leave in event-time order, ids are put in by clocks that are not ascending (each record brings its own
- * of when it arrived). The exact test is then made entry by entry, and `slackUs` keeps what is old in the ring for as
- * long as a record can have waited.
+ * Where triggers leave in event-time order, ids are put in by clocks that are not ascending: each record brings its own
+ * of when it arrived. The test is made entry by entry, and what has expired stays in the ring as long as a record waits
+ * that came before it expired.
  *
  * @module
  */
@@ -35,8 +35,6 @@ export interface DedupWindowOptions {
   readonly ttlUs: number;
   /** How many ids at most. */
   readonly capacity: number;
-  /** How far behind the highest one a clock given to the window can be, µs; 0 where clocks ascend. */
-  readonly slackUs: number;
 }
 
 interface Segment {
@@ -50,7 +48,6 @@ export class DedupWindow {
   evictedLive = 0;
 
   readonly #ttlUs: number;
-  readonly #slackUs: number;
   readonly #capacity: number;
   readonly #index: HashIndex;
   /** Segment `n >>> SEGMENT_BITS` minus the first one's number. */
@@ -65,7 +62,6 @@ export class DedupWindow {
   constructor(options: DedupWindowOptions) {
     assert(options.capacity >= 1, "a window holds at least one id");
     this.#ttlUs = options.ttlUs;
-    this.#slackUs = options.slackUs;
     this.#capacity = options.capacity;
     this.#index = new HashIndex((value) => {
       const number = this.#numberOf(value);
@@ -99,21 +95,24 @@ export class DedupWindow {
     return number >= 0 && clockUs - this.#clockOf(number) < this.#ttlUs;
   }
 
-  /** Puts an id in, at this clock. The caller has asked {@link has}. An expired entry of the same id is superseded. */
-  put(lanes: Uint32Array, base: number, clockUs: number): void {
-    this.expire(clockUs);
+  /**
+   * Puts an id in, at this clock. The caller has asked {@link has}. An expired entry of the same id is superseded.
+   *
+   * @param oldestClockUs the lowest clock that the window may still be asked with
+   */
+  put(lanes: Uint32Array, base: number, clockUs: number, oldestClockUs: number): void {
+    this.expire(oldestClockUs);
     if (this.#tail - this.#head >= this.#capacity) {
       if (clockUs - this.#clockOf(this.#head) < this.#ttlUs) this.evictedLive++;
       this.#dropHead();
     }
-    // Without slack nothing that has expired is still in the ring, so there is nothing to supersede.
-    this.#enter(lanes, base, clockUs, this.#slackUs > 0);
+    // Where clocks ascend, nothing that has expired is still in the ring, so there is nothing to supersede.
+    this.#enter(lanes, base, clockUs, oldestClockUs < clockUs);
   }
 
-  /** Lets go of what has expired at this clock. */
+  /** Lets go of what has expired at this clock, the lowest that the window may still be asked with. */
   expire(clockUs: number): void {
-    const keepFor = this.#ttlUs + this.#slackUs;
-    while (this.#head < this.#tail && clockUs - this.#clockOf(this.#head) >= keepFor) this.#dropHead();
+    while (this.#head < this.#tail && clockUs - this.#clockOf(this.#head) >= this.#ttlUs) this.#dropHead();
   }
 
   /** Copies rows `from` to `to` (numbers) into bytes, {@link WINDOW_ROW_BYTES} each: a checkpoint's part. */

@@ -101,6 +101,9 @@ export interface DwellOptions {
 
 /** See the module's header. */
 export class DwellRules {
+  /** Deadlines that have not passed, of all visits. */
+  pending = 0;
+
   readonly #pairs: PairTable;
   readonly #wheel: TimingWheel;
   readonly #options: DwellOptions;
@@ -140,6 +143,7 @@ export class DwellRules {
       next++;
     }
     if (next !== first) {
+      this.pending -= next - first;
       if (this.#wheel.isScheduled(row)) this.#wheel.cancel(row);
       pairs.touch(row);
       pairs.setWord(row, FLAGS, (pairs.word(row, FLAGS) & ~NEXT_MASK) | (next << NEXT_SHIFT));
@@ -177,20 +181,17 @@ export class DwellRules {
     return this.#pairs.time(row, ENTER) + (this.#thresholds(row)[next] as number);
   }
 
-  /** Whether a pair has a threshold ahead of it. */
-  hasDeadline(row: number): boolean {
-    const flags = this.#pairs.word(row, FLAGS);
-    if ((flags & INSIDE) === 0) return false;
-    return (flags & NEXT_MASK) >>> NEXT_SHIFT < this.#thresholds(row).length;
+  /** As a visit starts, or after a restore: schedules the next deadline of the pair, if there is one ahead of it. */
+  resume(row: number): void {
+    const ahead = this.#ahead(row);
+    this.pending += ahead;
+    if (ahead > 0) this.#wheel.schedule(row);
   }
 
   /** Looks whether a late record contradicts a DWELL that this visit, or the one before, has told. */
   contradict(row: number, kind: Kind, timeUs: number, seqKey: number): void {
     const flags = this.#pairs.word(row, FLAGS);
-    if (kind === KIND_ENTER) {
-      if (this.#options.onReenter === "continue") return;
-      if ((flags & HAS_VISIT) !== 0 && this.#isOwnEnter(row, timeUs, seqKey)) return;
-    }
+    if (kind === KIND_ENTER && this.#options.onReenter === "continue") return;
     if (kind === KIND_EXIT && this.#isStrayExit(row, seqKey)) return;
     if ((flags & HAS_VISIT) !== 0) this.#contradictVisit(row, "this", kind, timeUs, seqKey);
     if ((flags & HAS_PREVIOUS) !== 0) this.#contradictVisit(row, "previous", kind, timeUs, seqKey);
@@ -198,11 +199,11 @@ export class DwellRules {
 
   /**
    * Late records of a pair that are older than its last applied one, in event-time order: they change nothing, but the
-   * visits that begin and end among them earn their DWELLs. `isContradicting` was called for each of them before.
+   * visits that begin and end among them earn their DWELLs.
    */
   earnOld(row: number, records: readonly OldRecord[]): void {
     let open: OldRecord | null = null;
-    let used = 0;
+    const used = new Set<OldRecord>();
     let heardAtUs = NaN;
     let heardKinds = 0;
     for (const record of records) {
@@ -215,13 +216,22 @@ export class DwellRules {
       heardKinds |= bit;
       this.contradict(row, record.kind, record.timeUs, record.seqKey);
       if (record.kind === KIND_ENTER) {
-        if (open !== null && this.#sameCrossing(open.timeUs, open.seqKey, record.timeUs, record.seqKey)) continue;
+        if (open !== null && this.#sameCrossing(open.timeUs, open.seqKey, record.timeUs, record.seqKey)) {
+          continue;
+        }
         if (!record.suppressed && open !== null && this.#options.onReenter === "continue") continue;
       }
-      if (open !== null && this.#earnBetween(row, open, record.timeUs)) used += 2;
+      if (open !== null && this.#earnBetween(row, open, record.timeUs)) used.add(open).add(record);
       open = record.kind === KIND_ENTER && !record.suppressed ? record : null;
     }
-    this.#counters.lateSkipped += records.length - Math.min(used, records.length);
+    this.#counters.lateSkipped += records.length - used.size;
+  }
+
+  /** How many deadlines a pair has ahead of it. */
+  #ahead(row: number): number {
+    const flags = this.#pairs.word(row, FLAGS);
+    if ((flags & INSIDE) === 0) return 0;
+    return this.#thresholds(row).length - ((flags & NEXT_MASK) >>> NEXT_SHIFT);
   }
 
   #thresholds(row: number): readonly number[] {
@@ -290,11 +300,12 @@ export class DwellRules {
     pairs.setTime(row, ENTER, timeUs);
     pairs.setTime(row, END, 0);
     pairs.setSeq(row, ENTER_SEQ, seqKey);
-    if (this.#thresholds(row).length > 0) this.#wheel.schedule(row);
+    this.resume(row);
   }
 
   #end(row: number, timeUs: number, endKind: number): void {
     const pairs = this.#pairs;
+    this.pending -= this.#ahead(row);
     if (this.#wheel.isScheduled(row)) this.#wheel.cancel(row);
     pairs.setTime(row, END, timeUs);
     const flags = pairs.word(row, FLAGS) & ~(INSIDE | END_KIND_MASK);
@@ -351,10 +362,6 @@ export class DwellRules {
       pairs.setWord(row, CONTRADICTED, pairs.word(row, CONTRADICTED) | (1 << (i + shift)));
       this.#outcomes.contradicted(row, dwellTimeUs);
     }
-  }
-
-  #isOwnEnter(row: number, timeUs: number, seqKey: number): boolean {
-    return this.#sameCrossing(this.#pairs.time(row, ENTER), this.#pairs.seq(row, ENTER_SEQ), timeUs, seqKey);
   }
 
   #isOwnExit(row: number, which: "this" | "previous", timeUs: number, seqKey: number): boolean {

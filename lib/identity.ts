@@ -74,7 +74,8 @@ export class Identity {
   readonly #views: Uint8Array[] = [];
   readonly #lane = new BigUint64Array(1);
   readonly #laneWords = new Uint32Array(this.#lane.buffer);
-  readonly #digits = new Uint8Array(20);
+  /** Room for the longest slot: two buckets of 16 digits and a tilde. */
+  readonly #digits = new Uint8Array(33);
   readonly #materials: [Uint8Array, Uint8Array] = [new Uint8Array(0), new Uint8Array(0)];
   #prefixLength = 0;
   #keepMaterials = false;

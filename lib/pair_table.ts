@@ -367,7 +367,9 @@ export class PairTable {
       form |= IMAGE_KEY;
       this.locate(row);
       const key = this.keyBytes;
-      for (let i = this.deviceStart - KEY_HEADER; i < this.fenceEnd; i++) view.setUint8(at++, key[i] as number);
+      for (let i = this.deviceStart - KEY_HEADER; i < this.fenceEnd; i++) {
+        view.setUint8(at++, key[i] as number);
+      }
     }
     view.setUint8(formAt, form);
     view.setUint8(formAt + 1, present);

@@ -96,7 +96,7 @@ export class Partition {
   readonly counters = new Counters();
   readonly pairs = new PairTable();
   readonly window: DedupWindow;
-  readonly waiting = new ReorderBuffer();
+  readonly waiting: ReorderBuffer;
   readonly ledger = new ToldLedger();
 
   readonly #config: Config;
@@ -129,13 +129,9 @@ export class Partition {
     this.#bounds = parts.bounds;
     this.#effects = parts.effects;
     this.#ordered = config.emit === "ordered";
-    const { identity, dwell, time } = config;
-    this.window = new DedupWindow({
-      ttlUs: identity.ttlUs,
-      capacity: identity.capacity,
-      // A record waits, in event time, for as long as it may run ahead plus the lateness.
-      slackUs: this.#ordered ? dwell.latenessUs + time.maxFutureSkewUs : 0,
-    });
+    const { identity, dwell } = config;
+    this.window = new DedupWindow({ ttlUs: identity.ttlUs, capacity: identity.capacity });
+    this.waiting = new ReorderBuffer({ tracksClocks: this.#ordered });
     this.#wheel = new TimingWheel(this.pairs.links, (row) => this.#dwell.deadlineUs(row));
     this.#dwell = new DwellRules(
       {
@@ -167,9 +163,14 @@ export class Partition {
     return this.#clockUs;
   }
 
-  /** Visits with a threshold ahead of them. */
+  /** The lowest dedup clock that the window may still be asked with: that of a record that waits, or of the last one. */
+  get oldestClockUs(): number {
+    return Math.min(this.#clockUs, this.waiting.oldestClockUs());
+  }
+
+  /** Deadlines ahead: thresholds of all current visits that are not yet earned. */
   get pendingDwells(): number {
-    return this.#wheel.size;
+    return this.#dwell.pending;
   }
 
   /** The first deadline there is, a lower bound in µs of event time; Infinity for none. */
@@ -258,8 +259,10 @@ export class Partition {
     if ((flags & HELD) === 0) this.pairs.setWord(row, FLAGS, flags | HELD);
     const dueUs = batch.watermarkUs(i) + this.#config.dwell.latenessUs;
     const record = { row, kind, timeUs, clockUs, suppressed, beyondWindow, extras };
-    if (this.waiting.hold(record, dueUs) >= HELD_RECORDS_MAX) {
-      this.counters.heldGroupsFull++;
+    const full = this.waiting.hold(record, dueUs) >= HELD_RECORDS_MAX;
+    if (full) this.counters.heldGroupsFull++;
+    // Without lateness nothing is waited for.
+    if (full || dueUs <= this.#watermarkUs) {
       this.#takeGroup(row);
       this.#dwell.fireDue(row, this.#watermarkUs);
     }
@@ -282,6 +285,8 @@ export class Partition {
       }
       const entry = this.waiting.popDue(Infinity);
       if (entry === NO_ROW) return true;
+      // Behind the watermark no wheel fires: the pair's own deadlines come with its records.
+      this.#dwell.fireDue(this.waiting.row(entry), this.waiting.timeUs(entry));
       this.#applyWaiting(entry);
     }
     return false;
@@ -327,7 +332,9 @@ export class Partition {
       bytes.length,
     );
     // A line with another id was not made by this configuration; it is kept by its own name all the same.
-    this.ledger.add(told.id, count === 2 ? this.#hex(4) : null, told.eventTimeUs);
+    const edge = count === 2 ? this.#hex(4) : null;
+    const onTimeDwell = told.code === "D" && !told.late;
+    this.ledger.add({ id: told.id, edge, eventTimeUs: told.eventTimeUs, onTimeDwell });
   }
 
   /** After the pairs and the waiting were restored: rebuilds what no checkpoint keeps. */
@@ -371,7 +378,7 @@ export class Partition {
       if (this.waiting.isHeld(entry)) pairs.setWord(row, FLAGS, pairs.word(row, FLAGS) | HELD);
     }
     for (let row = 0; row < pairs.rowCount; row++) {
-      if (this.#dwell.hasDeadline(row)) this.#wheel.schedule(row);
+      this.#dwell.resume(row);
     }
   }
 
@@ -676,7 +683,9 @@ export class Partition {
 
   #wasTold(row: number, dwellTimeUs: number): boolean {
     if (this.ledger.size === 0) return false;
-    return this.#isTold(this.#computeRowIds(CODE_DWELL, row, dwellTimeUs, NOTHING));
+    const count = this.#computeRowIds(CODE_DWELL, row, dwellTimeUs, NOTHING);
+    // The next visit may earn a DWELL of the same bucket, so of the same id: that one is not meant.
+    return this.ledger.hasDwell(this.#hex(0), dwellTimeUs) && this.#isTold(count);
   }
 
   /** Whether the pair's memory knows a transition, however old its id. */
@@ -712,8 +721,9 @@ export class Partition {
 
   #admit(count: 1 | 2, clockUs: number): void {
     const lanes = this.#identity.lanes;
-    this.window.put(lanes, 0, clockUs);
-    if (count === 2) this.window.put(lanes, 4, clockUs);
+    const oldestClockUs = this.#ordered ? this.oldestClockUs : clockUs;
+    this.window.put(lanes, 0, clockUs, oldestClockUs);
+    if (count === 2) this.window.put(lanes, 4, clockUs, oldestClockUs);
   }
 
   /** Whether the trigger with the last ids was written by a process that crashed before its checkpoint. */
@@ -827,7 +837,12 @@ export class Partition {
 }
 
 /** The hash of a pair: that of its device, by which it is routed, carried on over the fence. */
-export function pairHash(deviceHash: number, bytes: Uint8Array, fenceStart: number, fenceEnd: number): number {
+export function pairHash(
+  deviceHash: number,
+  bytes: Uint8Array,
+  fenceStart: number,
+  fenceEnd: number,
+): number {
   const hash = Math.imul(deviceHash ^ murmur2(bytes, fenceStart, fenceEnd), 0x9E3779B1);
   return (hash ^ (hash >>> 15)) >>> 0;
 }

@@ -99,7 +99,13 @@ export class ReorderBuffer {
   #arrivals = 0;
   #size = 0;
 
-  constructor() {
+  /** Entries as they came, with their arrival number; null where nobody asks for the oldest clock. */
+  #byArrival: { readonly entry: number; readonly arrival: number }[] | null;
+  #byArrivalHead = 0;
+
+  /** @param options whether {@link oldestClockUs} will be asked for */
+  constructor(options: { readonly tracksClocks: boolean }) {
+    this.#byArrival = options.tracksClocks ? [] : null;
     const links = new WheelLinks(this.#words, { stride: WORDS, offset: LINKS });
     this.#wheel = new TimingWheel(links, (entry) => this.timeUs(entry));
   }
@@ -128,7 +134,9 @@ export class ReorderBuffer {
   }
 
   row(entry: number): number {
-    return (this.#words[entry >>> SEGMENT_BITS] as Int32Array)[(entry & SEGMENT_MASK) * WORDS + ROW] as number;
+    return (this.#words[entry >>> SEGMENT_BITS] as Int32Array)[
+      (entry & SEGMENT_MASK) * WORDS + ROW
+    ] as number;
   }
 
   kind(entry: number): Kind {
@@ -189,6 +197,25 @@ export class ReorderBuffer {
   firstGroupDueUs(): number {
     this.#passTaken();
     return this.#queue[this.#queueHead]?.group.dueUs ?? Infinity;
+  }
+
+  /** The lowest dedup clock of what waits or is held; Infinity for none, or where clocks are not tracked. */
+  oldestClockUs(): number {
+    const queue = this.#byArrival;
+    if (queue === null) return Infinity;
+    for (let first = queue[this.#byArrivalHead]; first !== undefined; first = queue[this.#byArrivalHead]) {
+      // Clocks ascend as records come, so the first that is still here has the lowest.
+      if (this.isLive(first.entry) && this.#number(first.entry, ARRIVAL) === first.arrival) {
+        return this.clockUs(first.entry);
+      }
+      this.#byArrivalHead++;
+      if (this.#byArrivalHead > 1024 && this.#byArrivalHead * 2 > queue.length) {
+        queue.splice(0, this.#byArrivalHead);
+        this.#byArrivalHead = 0;
+      }
+    }
+    queue.length = this.#byArrivalHead = 0;
+    return Infinity;
   }
 
   /**
@@ -350,7 +377,9 @@ export class ReorderBuffer {
     const base = (entry & SEGMENT_MASK) * NUMBERS;
     numbers[base + TIME] = timeUs;
     numbers[base + CLOCK] = clockUs;
-    numbers[base + ARRIVAL] = this.#arrivals++;
+    numbers[base + ARRIVAL] = this.#arrivals;
+    this.#byArrival?.push({ entry, arrival: this.#arrivals });
+    this.#arrivals++;
     const at = (entry & SEGMENT_MASK) * WORDS;
     words[at + ROW] = row;
     words[at + FLAGS] = flags | LIVE | (extras === null ? 0 : EXTRAS);

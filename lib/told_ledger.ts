@@ -12,38 +12,53 @@
  * @module
  */
 
-/** Counts of ids, and the edge ids that go with them. Ids are 32 hex digits. */
+/** A trigger that was told, for {@link ToldLedger.add}. */
+export interface ToldEntry {
+  /** 32 hex digits. */
+  readonly id: string;
+  /** The edge id that goes with it, or null. */
+  readonly edge: string | null;
+  readonly eventTimeUs: number;
+  /** Whether it is a DWELL that its visit earned as it lasted, rather than one found among late records. */
+  readonly onTimeDwell: boolean;
+}
+
+interface Told {
+  count: number;
+  eventTimeUs: number;
+  onTimeDwell: boolean;
+}
+
+/** The ledger as a checkpoint keeps it. */
+export interface LedgerJson {
+  /** Id, count, event time, whether it is an on-time DWELL. */
+  readonly ids: readonly (readonly [string, number, number, boolean])[];
+  /** Edge id and count. */
+  readonly edges: readonly (readonly [string, number])[];
+}
+
+/** See the module's header. */
 export class ToldLedger {
-  readonly #counts = new Map<string, number>();
+  readonly #told = new Map<string, Told>();
   readonly #edges = new Map<string, number>();
-  readonly #expiresUs = new Map<string, number>();
 
   /** How many ids there are. */
   get size(): number {
-    return this.#counts.size;
+    return this.#told.size;
   }
 
-  /**
-   * Notes a trigger that was told.
-   *
-   * @param edge its edge id, or null
-   * @param eventTimeUs what it is forgotten by
-   */
-  add(id: string, edge: string | null, eventTimeUs: number): void {
-    this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
+  /** Notes a trigger that was told. */
+  add({ id, edge, eventTimeUs, onTimeDwell }: ToldEntry): void {
+    const count = (this.#told.get(id)?.count ?? 0) + 1;
+    this.#told.set(id, { count, eventTimeUs, onTimeDwell });
     if (edge !== null) this.#edges.set(edge, (this.#edges.get(edge) ?? 0) + 1);
-    this.#expiresUs.set(id, eventTimeUs);
   }
 
   /** Takes a trigger out, if it is there: it was told, once less is left to come. */
   take(id: string, edge: string | null): boolean {
-    const count = this.#counts.get(id);
-    if (count === undefined) return false;
-    if (count > 1) this.#counts.set(id, count - 1);
-    else {
-      this.#counts.delete(id);
-      this.#expiresUs.delete(id);
-    }
+    const told = this.#told.get(id);
+    if (told === undefined) return false;
+    if (--told.count === 0) this.#told.delete(id);
     if (edge !== null) {
       const edges = (this.#edges.get(edge) ?? 1) - 1;
       if (edges > 0) this.#edges.set(edge, edges);
@@ -54,7 +69,13 @@ export class ToldLedger {
 
   /** Whether a trigger with this id was told. */
   has(id: string): boolean {
-    return this.#counts.has(id);
+    return this.#told.has(id);
+  }
+
+  /** Whether this very DWELL was told: with this id, for this event time, by a visit that was going on. */
+  hasDwell(id: string, eventTimeUs: number): boolean {
+    const told = this.#told.get(id);
+    return told !== undefined && told.onTimeDwell && told.eventTimeUs === eventTimeUs;
   }
 
   /** Whether a trigger with this edge id was told. */
@@ -64,30 +85,23 @@ export class ToldLedger {
 
   /** Forgets what lies before an event time: no record of it could still come. */
   forgetBefore(eventTimeUs: number): void {
-    for (const [id, timeUs] of this.#expiresUs) {
-      if (timeUs >= eventTimeUs) continue;
-      this.#expiresUs.delete(id);
-      this.#counts.delete(id);
-    }
-    if (this.#counts.size === 0) this.#edges.clear();
+    for (const [id, told] of this.#told) if (told.eventTimeUs < eventTimeUs) this.#told.delete(id);
+    if (this.#told.size === 0) this.#edges.clear();
   }
 
-  /** As a checkpoint keeps it: id, count, event time; edges and counts. */
-  toJson(): { ids: [string, number, number][]; edges: [string, number][] } {
-    const ids = [...this.#counts].map(([id, count]): [string, number, number] => [
-      id,
-      count,
-      this.#expiresUs.get(id) ?? 0,
-    ]);
+  /** As a checkpoint keeps it. */
+  toJson(): LedgerJson {
+    const ids = [...this.#told].map(([id, { count, eventTimeUs, onTimeDwell }]) =>
+      [id, count, eventTimeUs, onTimeDwell] as const
+    );
     return { ids, edges: [...this.#edges] };
   }
 
   /** Takes over what {@link toJson} gave. */
-  restore(json: { ids: readonly [string, number, number][]; edges: readonly [string, number][] }): void {
-    for (const [id, count, timeUs] of json.ids) {
-      this.#counts.set(id, count);
-      this.#expiresUs.set(id, timeUs);
+  restore({ ids, edges }: LedgerJson): void {
+    for (const [id, count, eventTimeUs, onTimeDwell] of ids) {
+      this.#told.set(id, { count, eventTimeUs, onTimeDwell });
     }
-    for (const [edge, count] of json.edges) this.#edges.set(edge, count);
+    for (const [edge, count] of edges) this.#edges.set(edge, count);
   }
 }

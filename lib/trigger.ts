@@ -108,8 +108,9 @@ function writeOptional(target: Uint8Array, at: number, fields: TriggerFields): n
   if (fields.enteredAtUs === fields.enteredAtUs) {
     at = copy(target, at, ENTERED_AT);
     at = writeTimestamp(target, at, fields.enteredAtUs);
-    if (fields.dwellUs === fields.dwellUs) at = writeSeconds(target, copy(target, at, DWELL_S), fields.dwellUs);
-    else if (fields.visitUs === fields.visitUs) {
+    if (fields.dwellUs === fields.dwellUs) {
+      at = writeSeconds(target, copy(target, at, DWELL_S), fields.dwellUs);
+    } else if (fields.visitUs === fields.visitUs) {
       at = writeSeconds(target, copy(target, at, VISIT_S), fields.visitUs);
     } else target[at++] = QUOTE;
   } else {
@@ -162,6 +163,7 @@ export interface ToldTrigger {
   readonly fence: string;
   readonly eventTimeUs: number;
   readonly seq: string | null;
+  readonly late: boolean;
 }
 
 /** Reads a line of an NDJSON sink back; null where it is no trigger of ours. */
@@ -173,15 +175,17 @@ export function parseTrigger(line: Uint8Array): ToldTrigger | null {
     return null;
   }
   if (typeof value !== "object" || value === null) return null;
-  const { id, kind, device_id, fence_id, event_time, dwell_s, seq } = value as Record<string, unknown>;
+  const { id, kind, device_id, fence_id, event_time, dwell_s, seq, late } = value as Record<string, unknown>;
   if (typeof id !== "string" || !/^[0-9a-f]{32}$/.test(id)) return null;
-  if (typeof device_id !== "string" || typeof fence_id !== "string" || typeof event_time !== "string") return null;
+  if (typeof device_id !== "string" || typeof fence_id !== "string" || typeof event_time !== "string") {
+    return null;
+  }
   const time = encoder.encode(event_time);
   const eventTimeUs = time.length === TIMESTAMP_BYTES ? parseRfc3339(time, 0, time.length) : NaN;
   const code = codeOf(kind, dwell_s);
   if (code === null || Number.isNaN(eventTimeUs)) return null;
   const text = typeof seq === "string" ? seq : null;
-  return { id, code, device: device_id, fence: fence_id, eventTimeUs, seq: text };
+  return { id, code, device: device_id, fence: fence_id, eventTimeUs, seq: text, late: late === true };
 }
 
 function codeOf(kind: unknown, dwellSeconds: unknown): ToldTrigger["code"] | null {

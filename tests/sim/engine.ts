@@ -24,6 +24,8 @@ export type Trigger = Record<string, unknown>;
 /** What a run was like. */
 export interface EngineResult {
   readonly triggers: readonly Trigger[];
+  /** The same, as they stand in the output. */
+  readonly raw: readonly string[];
   readonly deadLetters: readonly { readonly line: number; readonly reason: string }[];
   readonly report: SplitReport;
   readonly notices: readonly string[];
@@ -97,9 +99,11 @@ export async function runWithCrashes(
 }
 
 /** What a world's outputs hold. */
-export function outputOf(world: World): Pick<EngineResult, "triggers" | "deadLetters"> {
+export function outputOf(world: World): Pick<EngineResult, "triggers" | "raw" | "deadLetters"> {
+  const raw = world.triggers.lines();
   return {
-    triggers: world.triggers.lines().map((line) => JSON.parse(line) as Trigger),
+    raw,
+    triggers: raw.map((line) => JSON.parse(line) as Trigger),
     deadLetters: world.deadLetters.lines().map((line) => {
       const { reason, position } = JSON.parse(line) as { reason: string; position: { line: number } };
       return { line: position.line, reason };

@@ -43,11 +43,13 @@ export class World {
   manifest: Uint8Array | null = null;
   readonly chunks = new Map<string, Uint8Array>();
   owner = 0;
+  /** Which process is alive; none after a crash. */
+  process = 1;
   #dead = false;
 
-  /** Counts a step and does it, unless the process ends here. */
-  step(effect: () => void): void {
-    if (this.#dead) throw new Crash("the process has ended");
+  /** Counts a step of a process and does it, unless the process ends here, or has ended before. */
+  step(process: number, effect: () => void): void {
+    if (this.#dead || process !== this.process) throw new Crash("the process has ended");
     this.steps++;
     if (this.steps !== this.crashAt) {
       effect();
@@ -61,6 +63,7 @@ export class World {
   /** A new process begins; what the last one did not flush fares as told. */
   restart(unflushed: Unflushed): void {
     this.#dead = false;
+    this.process++;
     this.crashAt = 0;
     this.triggers.crash(unflushed);
     this.deadLetters.crash(unflushed);
@@ -98,12 +101,18 @@ export class SimulatedSource implements Source {
   readonly rereadable = true;
   readonly live: boolean;
   readonly #world: World;
+  readonly #process: number;
   readonly #lines: readonly Uint8Array[];
   readonly #batchRecords: number;
   #next = 0;
 
-  constructor(world: World, lines: readonly (string | Uint8Array)[], options: { batchRecords: number; live?: boolean }) {
+  constructor(
+    world: World,
+    lines: readonly (string | Uint8Array)[],
+    options: { batchRecords: number; live?: boolean },
+  ) {
     this.#world = world;
+    this.#process = world.process;
     this.#lines = lines.map((line) => typeof line === "string" ? encoder.encode(line) : line);
     this.#batchRecords = options.batchRecords;
     this.live = options.live ?? false;
@@ -153,7 +162,7 @@ export class SimulatedSource implements Source {
   }
 
   acknowledge(): Promise<void> {
-    return attempt(() => this.#world.step(() => {}));
+    return attempt(() => this.#world.step(this.#process, () => {}));
   }
 
   close(): void {}
@@ -164,11 +173,13 @@ export class SimulatedSink implements Sink {
   readonly name = "simulated";
   readonly readable = true;
   readonly #world: World;
+  readonly #process: number;
   readonly #output: Output;
   #from = 0;
 
   constructor(world: World, output: Output) {
     this.#world = world;
+    this.#process = world.process;
     this.#output = output;
   }
 
@@ -176,7 +187,9 @@ export class SimulatedSink implements Sink {
     if (position === null) return Promise.resolve();
     this.#from = (position as { bytes: number }).bytes;
     const { bytes } = this.#output;
-    if (bytes.length < this.#from) return Promise.reject(new Error("The output is shorter than the checkpoint knows"));
+    if (bytes.length < this.#from) {
+      return Promise.reject(new Error("The output is shorter than the checkpoint knows"));
+    }
     this.#output.bytes = bytes.slice(0, Math.max(this.#from, bytes.lastIndexOf(10) + 1));
     this.#output.durable = Math.min(this.#output.durable, this.#output.bytes.length);
     return Promise.resolve();
@@ -194,12 +207,12 @@ export class SimulatedSink implements Sink {
 
   write(lines: LineBatch): Promise<void> {
     const bytes = lines.bytes.slice(0, lines.byteLength);
-    return attempt(() => this.#world.step(() => this.#output.append(bytes)));
+    return attempt(() => this.#world.step(this.#process, () => this.#output.append(bytes)));
   }
 
   flush(): Promise<Json> {
     return attempt(() => {
-      this.#world.step(() => this.#output.durable = this.#output.bytes.length);
+      this.#world.step(this.#process, () => this.#output.durable = this.#output.bytes.length);
       return { bytes: this.#output.bytes.length };
     });
   }
@@ -211,10 +224,12 @@ export class SimulatedSink implements Sink {
 export class SimulatedStore implements CheckpointStore {
   readonly name = "simulated";
   readonly #world: World;
+  readonly #process: number;
   #owner = 0;
 
   constructor(world: World) {
     this.#world = world;
+    this.#process = world.process;
   }
 
   open(): Promise<Uint8Array | null> {
@@ -246,10 +261,13 @@ export class SimulatedStore implements CheckpointStore {
     return attempt(() => {
       // Chunks go in one by one, before the manifest: a crash leaves some of them.
       for (const { stream, id, bytes } of commit.put) {
-        this.#world.step(() => this.#mine(() => this.#world.chunks.set(`${stream}/${id}`, bytes.slice())));
+        this.#world.step(
+          this.#process,
+          () => this.#mine(() => this.#world.chunks.set(`${stream}/${id}`, bytes.slice())),
+        );
       }
-      this.#world.step(() => this.#mine(() => this.#world.manifest = commit.manifest.slice()));
-      this.#world.step(() => {
+      this.#world.step(this.#process, () => this.#mine(() => this.#world.manifest = commit.manifest.slice()));
+      this.#world.step(this.#process, () => {
         for (const { stream, start, end } of commit.drop) {
           for (let id = start; id < end; id++) this.#world.chunks.delete(`${stream}/${id}`);
         }
