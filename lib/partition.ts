@@ -333,8 +333,8 @@ export class Partition {
     );
     // A line with another id was not made by this configuration; it is kept by its own name all the same.
     const edge = count === 2 ? this.#hex(4) : null;
-    const onTimeDwell = told.code === "D" && !told.late;
-    this.ledger.add({ id: told.id, edge, eventTimeUs: told.eventTimeUs, onTimeDwell });
+    const enteredAtUs = told.late ? null : told.enteredAtUs;
+    this.ledger.add({ id: told.id, edge, eventTimeUs: told.eventTimeUs, enteredAtUs });
   }
 
   /** After the pairs and the waiting were restored: rebuilds what no checkpoint keeps. */
@@ -684,8 +684,9 @@ export class Partition {
   #wasTold(row: number, dwellTimeUs: number): boolean {
     if (this.ledger.size === 0) return false;
     const count = this.#computeRowIds(CODE_DWELL, row, dwellTimeUs, NOTHING);
-    // The next visit may earn a DWELL of the same bucket, so of the same id: that one is not meant.
-    return this.ledger.hasDwell(this.#hex(0), dwellTimeUs) && this.#isTold(count);
+    // Another visit may earn a DWELL of the same bucket, so of the same id, or by another threshold: it is not meant.
+    const enteredAtUs = this.pairs.time(row, ENTER);
+    return this.ledger.hasDwell(this.#hex(0), dwellTimeUs, enteredAtUs) && this.#isTold(count);
   }
 
   /** Whether the pair's memory knows a transition, however old its id. */

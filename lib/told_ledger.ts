@@ -19,20 +19,20 @@ export interface ToldEntry {
   /** The edge id that goes with it, or null. */
   readonly edge: string | null;
   readonly eventTimeUs: number;
-  /** Whether it is a DWELL that its visit earned as it lasted, rather than one found among late records. */
-  readonly onTimeDwell: boolean;
+  /** When the visit began, of a DWELL that it earned as it lasted, rather than one found among late records; else null. */
+  readonly enteredAtUs: number | null;
 }
 
 interface Told {
   count: number;
   eventTimeUs: number;
-  onTimeDwell: boolean;
+  enteredAtUs: number | null;
 }
 
 /** The ledger as a checkpoint keeps it. */
 export interface LedgerJson {
-  /** Id, count, event time, whether it is an on-time DWELL. */
-  readonly ids: readonly (readonly [string, number, number, boolean])[];
+  /** Id, count, event time, beginning of the visit. */
+  readonly ids: readonly (readonly [string, number, number, number | null])[];
   /** Edge id and count. */
   readonly edges: readonly (readonly [string, number])[];
 }
@@ -48,9 +48,9 @@ export class ToldLedger {
   }
 
   /** Notes a trigger that was told. */
-  add({ id, edge, eventTimeUs, onTimeDwell }: ToldEntry): void {
+  add({ id, edge, eventTimeUs, enteredAtUs }: ToldEntry): void {
     const count = (this.#told.get(id)?.count ?? 0) + 1;
-    this.#told.set(id, { count, eventTimeUs, onTimeDwell });
+    this.#told.set(id, { count, eventTimeUs, enteredAtUs });
     if (edge !== null) this.#edges.set(edge, (this.#edges.get(edge) ?? 0) + 1);
   }
 
@@ -72,10 +72,10 @@ export class ToldLedger {
     return this.#told.has(id);
   }
 
-  /** Whether this very DWELL was told: with this id, for this event time, by a visit that was going on. */
-  hasDwell(id: string, eventTimeUs: number): boolean {
+  /** Whether this very DWELL was told: with this id, for this event time, by this visit while it was going on. */
+  hasDwell(id: string, eventTimeUs: number, enteredAtUs: number): boolean {
     const told = this.#told.get(id);
-    return told !== undefined && told.onTimeDwell && told.eventTimeUs === eventTimeUs;
+    return told !== undefined && told.eventTimeUs === eventTimeUs && told.enteredAtUs === enteredAtUs;
   }
 
   /** Whether a trigger with this edge id was told. */
@@ -91,16 +91,16 @@ export class ToldLedger {
 
   /** As a checkpoint keeps it. */
   toJson(): LedgerJson {
-    const ids = [...this.#told].map(([id, { count, eventTimeUs, onTimeDwell }]) =>
-      [id, count, eventTimeUs, onTimeDwell] as const
+    const ids = [...this.#told].map(([id, { count, eventTimeUs, enteredAtUs }]) =>
+      [id, count, eventTimeUs, enteredAtUs] as const
     );
     return { ids, edges: [...this.#edges] };
   }
 
   /** Takes over what {@link toJson} gave. */
   restore({ ids, edges }: LedgerJson): void {
-    for (const [id, count, eventTimeUs, onTimeDwell] of ids) {
-      this.#told.set(id, { count, eventTimeUs, onTimeDwell });
+    for (const [id, count, eventTimeUs, enteredAtUs] of ids) {
+      this.#told.set(id, { count, eventTimeUs, enteredAtUs });
     }
     for (const [edge, count] of edges) this.#edges.set(edge, count);
   }

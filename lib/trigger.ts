@@ -163,6 +163,8 @@ export interface ToldTrigger {
   readonly fence: string;
   readonly eventTimeUs: number;
   readonly seq: string | null;
+  /** When the visit began, of a DWELL of our own; else null. */
+  readonly enteredAtUs: number | null;
   readonly late: boolean;
 }
 
@@ -175,17 +177,32 @@ export function parseTrigger(line: Uint8Array): ToldTrigger | null {
     return null;
   }
   if (typeof value !== "object" || value === null) return null;
-  const { id, kind, device_id, fence_id, event_time, dwell_s, seq, late } = value as Record<string, unknown>;
+  const { id, kind, device_id, fence_id, event_time, entered_at, dwell_s, seq, late } = value as Record<
+    string,
+    unknown
+  >;
   if (typeof id !== "string" || !/^[0-9a-f]{32}$/.test(id)) return null;
-  if (typeof device_id !== "string" || typeof fence_id !== "string" || typeof event_time !== "string") {
-    return null;
-  }
-  const time = encoder.encode(event_time);
-  const eventTimeUs = time.length === TIMESTAMP_BYTES ? parseRfc3339(time, 0, time.length) : NaN;
+  if (typeof device_id !== "string" || typeof fence_id !== "string") return null;
+  const eventTimeUs = timeOf(event_time);
   const code = codeOf(kind, dwell_s);
   if (code === null || Number.isNaN(eventTimeUs)) return null;
-  const text = typeof seq === "string" ? seq : null;
-  return { id, code, device: device_id, fence: fence_id, eventTimeUs, seq: text, late: late === true };
+  return {
+    id,
+    code,
+    device: device_id,
+    fence: fence_id,
+    eventTimeUs,
+    seq: typeof seq === "string" ? seq : null,
+    enteredAtUs: code === "D" ? timeOf(entered_at) : null,
+    late: late === true,
+  };
+}
+
+/** A time as we write it, in µs; NaN where it is none. */
+function timeOf(value: unknown): number {
+  if (typeof value !== "string") return NaN;
+  const bytes = encoder.encode(value);
+  return bytes.length === TIMESTAMP_BYTES ? parseRfc3339(bytes, 0, bytes.length) : NaN;
 }
 
 function codeOf(kind: unknown, dwellSeconds: unknown): ToldTrigger["code"] | null {
