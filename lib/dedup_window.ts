@@ -58,6 +58,9 @@ export class DedupWindow {
   /** What the index stores for the head: its number modulo {@link EMPTY}. */
   #headValue = 0;
   #tail = 0;
+  /** Whether all clocks so far have ascended. One that has expired may stand behind one that lives where they have not. */
+  #ascends = true;
+  #lastClockUs = -Infinity;
 
   constructor(options: DedupWindowOptions) {
     assert(options.capacity >= 1, "a window holds at least one id");
@@ -107,7 +110,7 @@ export class DedupWindow {
       this.#dropHead();
     }
     // Where clocks ascend, nothing that has expired is still in the ring, so there is nothing to supersede.
-    this.#enter(lanes, base, clockUs, oldestClockUs < clockUs);
+    this.#enter(lanes, base, clockUs, oldestClockUs < clockUs || !this.#ascends);
   }
 
   /** Lets go of what has expired at this clock, the lowest that the window may still be asked with. */
@@ -171,6 +174,8 @@ export class DedupWindow {
     segment.ids[row * 4 + 2] = lanes[base + 2] as number;
     segment.ids[row * 4 + 3] = lanes[base + 3] as number;
     segment.clocksUs[row] = clockUs;
+    if (clockUs < this.#lastClockUs) this.#ascends = false;
+    this.#lastClockUs = clockUs;
     this.#tail = number + 1;
     return number;
   }

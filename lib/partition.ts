@@ -307,7 +307,7 @@ export class Partition {
       if ((flags & (LIVE | INSIDE)) === LIVE && this.#isForgotten(row, oldestUs)) this.#release(row);
     }
     this.#sweepRow = end >= pairs.rowCount ? 0 : end;
-    if (this.ledger.size > 0) this.ledger.forgetBefore(oldestUs);
+    if (this.ledger.size > 0) this.ledger.expire(this.#clockUs);
   }
 
   /** Notes a trigger that the process before this one wrote after its last checkpoint. */
@@ -334,7 +334,9 @@ export class Partition {
     // A line with another id was not made by this configuration; it is kept by its own name all the same.
     const edge = count === 2 ? this.#hex(4) : null;
     const enteredAtUs = told.late ? null : told.enteredAtUs;
-    this.ledger.add({ id: told.id, edge, eventTimeUs: told.eventTimeUs, enteredAtUs });
+    const { id, eventTimeUs } = told;
+    const expiresUs = Math.max(this.#clockUs, eventTimeUs) + this.#config.time.maxAgeUs;
+    this.ledger.add({ id, edge, eventTimeUs, expiresUs, enteredAtUs });
   }
 
   /** After the pairs and the waiting were restored: rebuilds what no checkpoint keeps. */

@@ -19,6 +19,8 @@ export interface ToldEntry {
   /** The edge id that goes with it, or null. */
   readonly edge: string | null;
   readonly eventTimeUs: number;
+  /** The dedup clock at which it is forgotten: nothing that could bring it again can still be accepted then. */
+  readonly expiresUs: number;
   /** When the visit began, of a DWELL that it earned as it lasted, rather than one found among late records; else null. */
   readonly enteredAtUs: number | null;
 }
@@ -26,13 +28,14 @@ export interface ToldEntry {
 interface Told {
   count: number;
   eventTimeUs: number;
+  expiresUs: number;
   enteredAtUs: number | null;
 }
 
 /** The ledger as a checkpoint keeps it. */
 export interface LedgerJson {
-  /** Id, count, event time, beginning of the visit. */
-  readonly ids: readonly (readonly [string, number, number, number | null])[];
+  /** Id, count, event time, when it is forgotten, beginning of the visit. */
+  readonly ids: readonly (readonly [string, number, number, number, number | null])[];
   /** Edge id and count. */
   readonly edges: readonly (readonly [string, number])[];
 }
@@ -48,9 +51,9 @@ export class ToldLedger {
   }
 
   /** Notes a trigger that was told. */
-  add({ id, edge, eventTimeUs, enteredAtUs }: ToldEntry): void {
+  add({ id, edge, eventTimeUs, expiresUs, enteredAtUs }: ToldEntry): void {
     const count = (this.#told.get(id)?.count ?? 0) + 1;
-    this.#told.set(id, { count, eventTimeUs, enteredAtUs });
+    this.#told.set(id, { count, eventTimeUs, expiresUs, enteredAtUs });
     if (edge !== null) this.#edges.set(edge, (this.#edges.get(edge) ?? 0) + 1);
   }
 
@@ -83,24 +86,24 @@ export class ToldLedger {
     return this.#edges.has(edge);
   }
 
-  /** Forgets what lies before an event time: no record of it could still come. */
-  forgetBefore(eventTimeUs: number): void {
-    for (const [id, told] of this.#told) if (told.eventTimeUs < eventTimeUs) this.#told.delete(id);
+  /** Forgets what has expired at this dedup clock. */
+  expire(clockUs: number): void {
+    for (const [id, told] of this.#told) if (told.expiresUs < clockUs) this.#told.delete(id);
     if (this.#told.size === 0) this.#edges.clear();
   }
 
   /** As a checkpoint keeps it. */
   toJson(): LedgerJson {
-    const ids = [...this.#told].map(([id, { count, eventTimeUs, enteredAtUs }]) =>
-      [id, count, eventTimeUs, enteredAtUs] as const
+    const ids = [...this.#told].map(([id, { count, eventTimeUs, expiresUs, enteredAtUs }]) =>
+      [id, count, eventTimeUs, expiresUs, enteredAtUs] as const
     );
     return { ids, edges: [...this.#edges] };
   }
 
   /** Takes over what {@link toJson} gave. */
   restore({ ids, edges }: LedgerJson): void {
-    for (const [id, count, eventTimeUs, enteredAtUs] of ids) {
-      this.#told.set(id, { count, eventTimeUs, enteredAtUs });
+    for (const [id, count, eventTimeUs, expiresUs, enteredAtUs] of ids) {
+      this.#told.set(id, { count, eventTimeUs, expiresUs, enteredAtUs });
     }
     for (const [edge, count] of edges) this.#edges.set(edge, count);
   }

@@ -92,8 +92,9 @@ export class RunFiles {
   readonly state: string;
   readonly deadLetters: string;
 
-  constructor(directory: string) {
-    this.input = join(directory, "input.ndjson");
+  /** @param input where it is not in the directory */
+  constructor(directory: string, input = join(directory, "input.ndjson")) {
+    this.input = input;
     this.output = join(directory, "triggers.ndjson");
     this.state = join(directory, "state");
     this.deadLetters = join(directory, "dead-letters.ndjson");
