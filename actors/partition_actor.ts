@@ -68,7 +68,7 @@ export class PartitionActor implements Actor {
   }
 
   step(): Step {
-    if (this.#parts.sink.full) return "idle";
+    if (this.#parts.sink.isFullFor(this.#epoch)) return "idle";
     this.#message ??= this.mailbox.poll();
     if (this.#message === null) return "idle";
     this.partition.beginTurn();

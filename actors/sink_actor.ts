@@ -64,7 +64,7 @@ interface SortedLines {
 export class SinkActor {
   /** Lines written so far. */
   written = 0;
-  /** Called when there is room again after {@link full} was true. */
+  /** Called when there is room again after {@link isFullFor} was true. */
   onRoom: () => void = () => {};
 
   readonly #sink: Sink;
@@ -92,9 +92,15 @@ export class SinkActor {
     this.#watermarksUs = orderedPartitions > 0 ? new Array<number>(orderedPartitions).fill(-Infinity) : null;
   }
 
-  /** Whether partitions should wait. */
-  get full(): boolean {
-    const full = this.#current.byteLength + this.#next.byteLength >= BUFFER_BYTES_MAX;
+  /**
+   * Whether a partition should wait. Lines behind the barrier count only for those that have met it: they are let go when
+   * all have, so one that waited for them before it has met it would wait for ever.
+   *
+   * @param epoch how many barriers the partition has met
+   */
+  isFullFor(epoch: number): boolean {
+    const behindBytes = epoch === this.#epoch ? 0 : this.#next.byteLength;
+    const full = this.#current.byteLength + behindBytes >= BUFFER_BYTES_MAX;
     if (full) this.#wasFull = true;
     return full;
   }
@@ -143,6 +149,8 @@ export class SinkActor {
     const unsorted = this.#unsorted[0] as SortedLines[];
     this.#unsorted[0] = this.#unsorted[1] as SortedLines[];
     this.#unsorted[1] = unsorted;
+    // What the watermark had passed already while it waited behind the barrier.
+    if (this.#watermarksUs !== null) this.#release(this.#releasedUs, 0);
     this.#write();
     this.#makeRoom();
     return position;
@@ -183,7 +191,7 @@ export class SinkActor {
   }
 
   #makeRoom(): void {
-    if (!this.#wasFull || this.#current.byteLength + this.#next.byteLength >= WRITE_BYTES_MAX) return;
+    if (!this.#wasFull || this.#current.byteLength >= WRITE_BYTES_MAX) return;
     this.#wasFull = false;
     this.onRoom();
   }
