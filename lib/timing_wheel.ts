@@ -34,17 +34,22 @@ const LINK_SEGMENT_MASK = (1 << LINK_SEGMENT_BITS) - 1;
 
 /** `previous` of a row that is in no list. */
 const UNLINKED = 0;
-/** `previous` of the row that heads slot `s` is `-(s + 1)`; that of one in a run is below all of those. */
-const RUN_BASE = -0x4000_0000;
+/** `previous` of a row in the run; that of the row that heads slot `s` is `-(s + 1)`. */
+const IN_RUN = -0x4000_0000;
 
 /** Below this many rows a run is sorted by insertion: it is nearly sorted already. */
 const INSERTION_SORT_MAX = 32;
 
-let wheelCount = 0;
+/** Where the rows' deadlines are: at `offset` of every `stride` doubles of the segments of 4,096 rows, in µs. */
+export interface WheelDeadlines {
+  readonly segments: readonly Float64Array[];
+  readonly stride: number;
+  readonly offset: number;
+}
 
 /**
  * The list links of rows, `next` and `previous`, which live in the rows themselves: at `offset` and behind it, of every
- * `stride` words of the segments of 4,096 rows. Several wheels may share them, as long as a row is in one at a time.
+ * `stride` words of the segments of 4,096 rows.
  */
 export class WheelLinks {
   readonly #segments: readonly Int32Array[];
@@ -88,11 +93,12 @@ export class WheelLinks {
 /** See the module's header. */
 export class TimingWheel {
   readonly #links: WheelLinks;
-  readonly #deadlineOf: (row: number) => number;
+  readonly #deadlines: readonly Float64Array[];
+  readonly #deadlineStride: number;
+  readonly #deadlineOffset: number;
   readonly #heads = new Int32Array(SLOTS);
   readonly #fineOccupied = new Uint32Array(FINE_SLOTS / 32);
   readonly #coarseOccupied = new Uint32Array(COARSE_SLOTS / 32);
-  readonly #runMark = RUN_BASE - ++wheelCount;
 
   /** All rows due in a tick up to this one are in the run. */
   #tick = -Infinity;
@@ -104,18 +110,20 @@ export class TimingWheel {
   #runHead = 0;
   #runLength = 0;
 
-  /** Nothing is due before this. */
-  #quietUntilUs = Infinity;
+  /** Nothing is due before this: whoever asks often looks here first. */
+  quietUntilUs = Infinity;
 
   #scratch = new Int32Array(64);
 
   /**
-   * @param links shared with wheels that never hold a row at the same time
-   * @param deadlineOf tells a scheduled row's deadline in µs; it must not change while the row is scheduled
+   * @param links the rows' own
+   * @param deadlines must not change for a row while it is scheduled
    */
-  constructor(links: WheelLinks, deadlineOf: (row: number) => number) {
+  constructor(links: WheelLinks, deadlines: WheelDeadlines) {
     this.#links = links;
-    this.#deadlineOf = deadlineOf;
+    this.#deadlines = deadlines.segments;
+    this.#deadlineStride = deadlines.stride;
+    this.#deadlineOffset = deadlines.offset;
   }
 
   /** How many rows are scheduled. */
@@ -128,13 +136,13 @@ export class TimingWheel {
     return SLOTS * 4 + (FINE_SLOTS + COARSE_SLOTS) / 8 + this.#runRows.length * 16;
   }
 
-  /** Schedules a row that is not scheduled, for the deadline that `deadlineOf` tells. It may be in the past. */
+  /** Schedules a row that is not scheduled, for the deadline in its column. It may be in the past. */
   schedule(row: number): void {
     const deadlineUs = this.#deadlineOf(row);
     const tick = Math.floor(deadlineUs / TICK_US);
     if (this.#tick === -Infinity) this.#moveTo(tick - 1);
     this.#size++;
-    if (deadlineUs < this.#quietUntilUs) this.#quietUntilUs = deadlineUs;
+    if (deadlineUs < this.quietUntilUs) this.quietUntilUs = deadlineUs;
     if (tick <= this.#tick) this.#insertIntoRun(row, deadlineUs);
     else this.#link(row, tick);
   }
@@ -146,7 +154,7 @@ export class TimingWheel {
     links.setPrevious(row, UNLINKED);
     this.#size--;
     // In the run the entry stays behind and is passed over: its row no longer bears the run's mark, or another key.
-    if (previous === this.#runMark) return;
+    if (previous === IN_RUN) return;
     const next = links.next(row);
     if (previous > 0) {
       links.setNext(previous - 1, next);
@@ -159,27 +167,28 @@ export class TimingWheel {
     else this.#setOccupied(slot, false);
   }
 
-  /** Whether a row is scheduled in this wheel or one that shares its links. */
+  /** Whether a row is scheduled. */
   isScheduled(row: number): boolean {
     return this.#links.previous(row) !== UNLINKED;
   }
 
   /**
    * Takes out the row that is due first, if it is due by `nowUs`: ascending deadlines, equal ones in the order in which
-   * they were scheduled. {@link NO_ROW} where there is none. A caller that has had enough for one turn stops calling.
+   * they were scheduled (but a row that was cancelled in the current tick and scheduled for the same µs again has its
+   * old place). {@link NO_ROW} where there is none. A caller that has had enough for one turn stops calling.
    */
   popDue(nowUs: number): number {
-    if (nowUs < this.#quietUntilUs) return NO_ROW;
+    if (nowUs < this.quietUntilUs) return NO_ROW;
     for (;;) {
       while (this.#runHead < this.#runLength) {
         const row = this.#runRows[this.#runHead] as number;
         const keyUs = this.#runKeys[this.#runHead] as number;
-        if (this.#links.previous(row) !== this.#runMark || this.#deadlineOf(row) !== keyUs) {
+        if (this.#links.previous(row) !== IN_RUN || this.#deadlineOf(row) !== keyUs) {
           this.#runHead++;
           continue;
         }
         if (keyUs > nowUs) {
-          this.#quietUntilUs = keyUs;
+          this.quietUntilUs = keyUs;
           return NO_ROW;
         }
         this.#runHead++;
@@ -197,22 +206,23 @@ export class TimingWheel {
     for (let at = this.#runHead; at < this.#runLength; at++) {
       const row = this.#runRows[at] as number;
       const keyUs = this.#runKeys[at] as number;
-      if (this.#links.previous(row) === this.#runMark && this.#deadlineOf(row) === keyUs) return keyUs;
+      if (this.#links.previous(row) === IN_RUN && this.#deadlineOf(row) === keyUs) return keyUs;
     }
     if (this.#size === 0) return Infinity;
     const fine = nextOccupied(this.#fineOccupied, this.#tick - this.#period * FINE_SLOTS + 1, FINE_SLOTS);
-    if (fine >= 0) return (this.#period * FINE_SLOTS + fine) * TICK_US;
-    return this.#nextPeriod() * FINE_SLOTS * TICK_US;
+    const tick = fine >= 0 ? this.#period * FINE_SLOTS + fine : this.#nextPeriod() * FINE_SLOTS;
+    // What popDue has already found quiet is no bound any more: who goes from bound to bound would stand still.
+    return Math.max(tick * TICK_US, this.quietUntilUs);
   }
 
   /** The row that is due first, wherever it is, without taking it out: for bounds. {@link NO_ROW} when empty. */
   first(): number {
     if (this.#size === 0) return NO_ROW;
     const row = this.popDue(Infinity);
-    this.#links.setPrevious(row, this.#runMark);
+    this.#links.setPrevious(row, IN_RUN);
     this.#runHead--;
     this.#size++;
-    this.#quietUntilUs = this.#runKeys[this.#runHead] as number;
+    this.quietUntilUs = this.#runKeys[this.#runHead] as number;
     return row;
   }
 
@@ -221,7 +231,7 @@ export class TimingWheel {
     for (;;) {
       if (this.#size === 0) {
         if (limit > this.#tick && limit !== Infinity) this.#moveTo(limit);
-        this.#quietUntilUs = Infinity;
+        this.quietUntilUs = Infinity;
         return false;
       }
       if (this.#tick >= limit) break;
@@ -245,7 +255,7 @@ export class TimingWheel {
       this.#period = period;
       this.#cascade(period);
     }
-    this.#quietUntilUs = (this.#tick + 1) * TICK_US;
+    this.quietUntilUs = (this.#tick + 1) * TICK_US;
     return false;
   }
 
@@ -286,7 +296,7 @@ export class TimingWheel {
       rows[i] = row;
       keys[i] = key;
       if (i > 0 && key < (keys[i - 1] as number)) sorted = false;
-      this.#links.setPrevious(row, this.#runMark);
+      this.#links.setPrevious(row, IN_RUN);
     }
     this.#runLength = count;
     if (!sorted) this.#sortRun(count);
@@ -320,7 +330,7 @@ export class TimingWheel {
 
   /** Puts a row of the current tick, or of the past, into its place in the run, behind its equals. */
   #insertIntoRun(row: number, keyUs: number): void {
-    this.#links.setPrevious(row, this.#runMark);
+    this.#links.setPrevious(row, IN_RUN);
     if (this.#runLength === this.#runRows.length) this.#growRun();
     const keys = this.#runKeys;
     let low = this.#runHead;
@@ -380,6 +390,12 @@ export class TimingWheel {
       scratch[high] = row;
     }
     return count;
+  }
+
+  #deadlineOf(row: number): number {
+    return (this.#deadlines[row >>> LINK_SEGMENT_BITS] as Float64Array)[
+      (row & LINK_SEGMENT_MASK) * this.#deadlineStride + this.#deadlineOffset
+    ] as number;
   }
 
   #setOccupied(slot: number, occupied: boolean): void {
