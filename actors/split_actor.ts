@@ -17,6 +17,7 @@
  */
 import { assert } from "../lib/assert.ts";
 import { CheckpointLog, type PlannedCommit, type SplitState } from "../lib/checkpoint.ts";
+import { DamagedCheckpointError } from "../lib/chunk.ts";
 import type { Config } from "../lib/config.ts";
 import { Counters } from "../lib/counters.ts";
 import {
@@ -202,8 +203,9 @@ export class SplitActor {
     await sink.open(split?.sink ?? null);
     await deadLetters.open(split?.deadLetters ?? null);
     const resumed = await source.open(split?.position ?? null);
-    this.#position = split?.position ?? null;
-    const comesAgain = source.rereadable && (this.#position === null || resumed === "resumed");
+    // Another input begins at its beginning, over the kept state.
+    this.#position = resumed === "resumed" ? split?.position ?? null : null;
+    const comesAgain = source.rereadable && ((split?.position ?? null) === null || resumed === "resumed");
     const readBack = split === null ? 0 : await this.#readBack(comesAgain);
     this.#takeCheckpoint();
     await this.#whileWorking(this.#checkpointing ?? Promise.resolve());
@@ -232,6 +234,12 @@ export class SplitActor {
   /** Stops reading; {@link run} finishes what was taken. */
   stop(): void {
     this.#stopReading.abort(STOPPED);
+  }
+
+  /** After a failure: nothing of it runs any more, and what was on its way to the outputs has arrived or failed. */
+  async settle(): Promise<void> {
+    this.#scheduler.stop();
+    await Promise.all([this.#triggers.settled(), this.#deadLetters.settled()]);
   }
 
   /** How it is doing. */
@@ -275,6 +283,19 @@ export class SplitActor {
   }
 
   async #restore(bytes: Uint8Array): Promise<SplitState> {
+    try {
+      return await this.#restoreWhole(bytes);
+    } catch (cause) {
+      if (!(cause instanceof DamagedCheckpointError)) throw cause;
+      throw new Error(
+        `Cannot restore the state in ${this.#parts.store.name}: ${cause.message}. ` +
+          `Put a copy of it back, or move the directory away to begin afresh`,
+        { cause },
+      );
+    }
+  }
+
+  async #restoreWhole(bytes: Uint8Array): Promise<SplitState> {
     const { store, config, source } = this.#parts;
     const manifest = this.#log.readManifest(bytes);
     checkIdentity(manifest.identity, config, source.kind, store.name);
@@ -362,8 +383,13 @@ export class SplitActor {
     }
   }
 
-  /** Waits until the partitions can take more; tells how many records may wait for the watermark. */
+  /** Waits until the partitions and the dead letters can take more; tells how many records may wait for the watermark. */
   async #makeRoom(): Promise<number> {
+    while (this.#deadLetters.isFullFor(this.#epoch)) {
+      this.#paused = true;
+      await new Promise<void>((resolve) => this.#deadLetters.onRoom = resolve);
+      this.#paused = false;
+    }
     for (const { mailbox } of this.#actors) {
       if (!mailbox.isHigh) continue;
       this.#paused = true;

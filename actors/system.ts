@@ -83,6 +83,8 @@ export class System {
         if (++restarts > RESTARTS_MAX) {
           throw new Error(`Gave up after ${RESTARTS_MAX} restarts from the checkpoint`, { cause: error });
         }
+        // A line that is still on its way would come behind the next one's reading back, and so be there twice.
+        await split.settle();
         notice(`${error.message}: restarting from the last checkpoint (${restarts} of ${RESTARTS_MAX})`);
       } finally {
         ports.source.close();

@@ -266,7 +266,7 @@ export class CheckpointLog {
 
   #addWindow(number: number, partition: Partition): void {
     const window = partition.window;
-    window.expire(partition.oldestClockUs);
+    partition.expireWindow();
     const stream = windowStream(number);
     const firstPage = Math.floor(window.head / WINDOW_PAGE_ROWS);
     const lastPage = Math.floor(window.tail / WINDOW_PAGE_ROWS);

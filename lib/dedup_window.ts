@@ -46,6 +46,10 @@ interface Segment {
 export class DedupWindow {
   /** Ids that left before their time because `capacity` was reached. */
   evictedLive = 0;
+  /** The dedup clock that it is asked by, in µs. Fields, since a number that is handed on costs an allocation. */
+  clockUs = -Infinity;
+  /** The lowest dedup clock that it may still be asked by: {@link clockUs} itself, where clocks ascend. */
+  oldestClockUs = -Infinity;
 
   readonly #ttlUs: number;
   readonly #capacity: number;
@@ -92,30 +96,27 @@ export class DedupWindow {
     return this.#segments.length * SEGMENT_ROWS * WINDOW_ROW_BYTES + this.#index.byteLength;
   }
 
-  /** Whether an id is in the window at this clock. */
-  has(lanes: Uint32Array, base: number, clockUs: number): boolean {
+  /** Whether an id is in the window at {@link clockUs}. */
+  has(lanes: Uint32Array, base: number): boolean {
     const number = this.#find(lanes, base);
-    return number >= 0 && clockUs - this.#clockOf(number) < this.#ttlUs;
+    return number >= 0 && this.clockUs - this.#clockOf(number) < this.#ttlUs;
   }
 
-  /**
-   * Puts an id in, at this clock. The caller has asked {@link has}. An expired entry of the same id is superseded.
-   *
-   * @param oldestClockUs the lowest clock that the window may still be asked with
-   */
-  put(lanes: Uint32Array, base: number, clockUs: number, oldestClockUs: number): void {
-    this.expire(oldestClockUs);
+  /** Puts an id in, at {@link clockUs}. The caller has asked {@link has}. An expired entry of the same id is superseded. */
+  put(lanes: Uint32Array, base: number): void {
+    this.expire();
     if (this.#tail - this.#head >= this.#capacity) {
-      if (clockUs - this.#clockOf(this.#head) < this.#ttlUs) this.evictedLive++;
+      if (this.clockUs - this.#clockOf(this.#head) < this.#ttlUs) this.evictedLive++;
       this.#dropHead();
     }
     // Where clocks ascend, nothing that has expired is still in the ring, so there is nothing to supersede.
-    this.#enter(lanes, base, clockUs, oldestClockUs < clockUs || !this.#ascends);
+    this.#enter(lanes, base, this.oldestClockUs < this.clockUs || !this.#ascends);
   }
 
-  /** Lets go of what has expired at this clock, the lowest that the window may still be asked with. */
-  expire(clockUs: number): void {
-    while (this.#head < this.#tail && clockUs - this.#clockOf(this.#head) >= this.#ttlUs) this.#dropHead();
+  /** Lets go of what has expired at {@link oldestClockUs}. */
+  expire(): void {
+    const beforeUs = this.oldestClockUs - this.#ttlUs;
+    while (this.#head < this.#tail && this.#clockOf(this.#head) <= beforeUs) this.#dropHead();
   }
 
   /** Copies rows `from` to `to` (numbers) into bytes, {@link WINDOW_ROW_BYTES} each: a checkpoint's part. */
@@ -152,19 +153,20 @@ export class DedupWindow {
       const base = i * 6;
       SCRATCH_WORDS[0] = words[base + 4] as number;
       SCRATCH_WORDS[1] = words[base + 5] as number;
-      this.#enter(words, base, SCRATCH_CLOCK[0] as number, true);
+      this.clockUs = SCRATCH_CLOCK[0] as number;
+      this.#enter(words, base, true);
     }
   }
 
   /** Appends a row and leads the index to it. A superseded row stays in the ring until its turn. */
-  #enter(lanes: Uint32Array, base: number, clockUs: number, maySupersede: boolean): void {
+  #enter(lanes: Uint32Array, base: number, maySupersede: boolean): void {
     const superseded = maySupersede && this.#find(lanes, base) >= 0;
-    const value = valueOf(this.#append(lanes, base, clockUs));
+    const value = valueOf(this.#append(lanes, base));
     if (superseded) this.#index.replaceCurrent(value);
     else this.#index.insert(lanes[base + 3] as number, value);
   }
 
-  #append(lanes: Uint32Array, base: number, clockUs: number): number {
+  #append(lanes: Uint32Array, base: number): number {
     const number = this.#tail;
     const row = number & SEGMENT_MASK;
     if (segmentOf(number) - this.#firstSegment >= this.#segments.length) this.#addSegment();
@@ -173,9 +175,9 @@ export class DedupWindow {
     segment.ids[row * 4 + 1] = lanes[base + 1] as number;
     segment.ids[row * 4 + 2] = lanes[base + 2] as number;
     segment.ids[row * 4 + 3] = lanes[base + 3] as number;
-    segment.clocksUs[row] = clockUs;
-    if (clockUs < this.#lastClockUs) this.#ascends = false;
-    this.#lastClockUs = clockUs;
+    segment.clocksUs[row] = this.clockUs;
+    if (this.clockUs < this.#lastClockUs) this.#ascends = false;
+    this.#lastClockUs = this.clockUs;
     this.#tail = number + 1;
     return number;
   }

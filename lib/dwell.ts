@@ -148,7 +148,7 @@ export class DwellRules {
       pairs.touch(row);
       pairs.setWord(row, FLAGS, (pairs.word(row, FLAGS) & ~NEXT_MASK) | (next << NEXT_SHIFT));
     }
-    if (next < thresholdsUs.length && !this.#wheel.isScheduled(row)) this.#wheel.schedule(row);
+    if (!this.#wheel.isScheduled(row)) this.#schedule(row);
   }
 
   /** Carries what a pair has told over from other thresholds to those of its rule. */
@@ -175,17 +175,11 @@ export class DwellRules {
     pairs.setWord(row, FLAGS, (pairs.word(row, FLAGS) & ~NEXT_MASK) | (next << NEXT_SHIFT));
   }
 
-  /** When the next threshold of a pair that is inside is earned, in µs. */
-  deadlineUs(row: number): number {
-    const next = (this.#pairs.word(row, FLAGS) & NEXT_MASK) >>> NEXT_SHIFT;
-    return this.#pairs.time(row, ENTER) + (this.#thresholds(row)[next] as number);
-  }
-
   /** As a visit starts, or after a restore: schedules the next deadline of the pair, if there is one ahead of it. */
   resume(row: number): void {
-    const ahead = this.#ahead(row);
-    this.pending += ahead;
-    if (ahead > 0) this.#wheel.schedule(row);
+    if ((this.#pairs.word(row, FLAGS) & INSIDE) === 0) return;
+    this.pending += this.#ahead(row);
+    this.#schedule(row);
   }
 
   /** Looks whether a late record contradicts a DWELL that this visit, or the one before, has told. */
@@ -225,6 +219,15 @@ export class DwellRules {
       open = record.kind === KIND_ENTER && !record.suppressed ? record : null;
     }
     this.#counters.lateSkipped += records.length - used.size;
+  }
+
+  /** Notes the next deadline of a pair that is inside and not scheduled, and schedules it. */
+  #schedule(row: number): void {
+    const pairs = this.#pairs;
+    const next = (pairs.word(row, FLAGS) & NEXT_MASK) >>> NEXT_SHIFT;
+    const thresholdUs = this.#thresholds(row)[next];
+    pairs.setTime(row, END, thresholdUs === undefined ? 0 : pairs.time(row, ENTER) + thresholdUs);
+    if (thresholdUs !== undefined) this.#wheel.schedule(row);
   }
 
   /** How many deadlines a pair has ahead of it. */
@@ -298,7 +301,6 @@ export class DwellRules {
     pairs.setWord(row, CONTRADICTED, pairs.word(row, CONTRADICTED) << 16);
     pairs.setWord(row, FLAGS, (flags & ~(NEXT_MASK | END_KIND_MASK)) | INSIDE | HAS_VISIT);
     pairs.setTime(row, ENTER, timeUs);
-    pairs.setTime(row, END, 0);
     pairs.setSeq(row, ENTER_SEQ, seqKey);
     this.resume(row);
   }

@@ -33,7 +33,7 @@ const ROW_BYTES = 128;
 export const TIMES = ROW_BYTES / 8;
 /** When the visit began that is current or, outside, the last one. */
 export const ENTER = 0;
-/** When it ended; of no meaning while inside. */
+/** When it ended; while inside, its next deadline, 0 for none. */
 export const END = 1;
 /** The same two of the visit before it. */
 export const PREVIOUS_ENTER = 2;

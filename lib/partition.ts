@@ -42,6 +42,7 @@ import { KIND_DWELL, KIND_ENTER, KIND_STALE } from "./kind.ts";
 import { murmur2 } from "./murmur2.ts";
 import {
   APPLIED,
+  END,
   ENTER,
   FLAGS,
   HELD,
@@ -132,7 +133,12 @@ export class Partition {
     const { identity, dwell } = config;
     this.window = new DedupWindow({ ttlUs: identity.ttlUs, capacity: identity.capacity });
     this.waiting = new ReorderBuffer({ tracksClocks: this.#ordered });
-    this.#wheel = new TimingWheel(this.pairs.links, (row) => this.#dwell.deadlineUs(row));
+    // While a pair is inside, the END of its visit is its next deadline.
+    this.#wheel = new TimingWheel(this.pairs.links, {
+      segments: this.pairs.times,
+      stride: TIMES,
+      offset: END,
+    });
     this.#dwell = new DwellRules(
       {
         pairs: this.pairs,
@@ -163,9 +169,10 @@ export class Partition {
     return this.#clockUs;
   }
 
-  /** The lowest dedup clock that the window may still be asked with: that of a record that waits, or of the last one. */
-  get oldestClockUs(): number {
-    return Math.min(this.#clockUs, this.waiting.oldestClockUs());
+  /** Lets the window go of what has expired. */
+  expireWindow(): void {
+    this.#setWindowClock(this.#clockUs);
+    this.window.expire();
   }
 
   /** Deadlines ahead: thresholds of all current visits that are not yet earned. */
@@ -199,19 +206,25 @@ export class Partition {
     const stepsMax = this.#config.dwell.maxFiresPerTurn;
     for (;;) {
       if (this.#steps >= stepsMax) return false;
-      const entry = this.waiting.popDue(watermarkUs);
-      if (entry !== NO_ROW) {
-        this.#applyWaiting(entry);
-        continue;
+      // Most often nothing is due; then it takes three comparisons, since this is asked for each record.
+      if (watermarkUs >= this.waiting.quietUntilUs) {
+        const entry = this.waiting.popDue(watermarkUs);
+        if (entry !== NO_ROW) {
+          this.#applyWaiting(entry);
+          continue;
+        }
       }
-      const late = this.waiting.dueGroup(watermarkUs);
-      if (late !== NO_ROW) {
-        this.#takeGroup(late);
-        continue;
+      if (this.waiting.heldCount > 0) {
+        const late = this.waiting.dueGroup(watermarkUs);
+        if (late !== NO_ROW) {
+          this.#takeGroup(late);
+          continue;
+        }
       }
+      if (watermarkUs < this.#wheel.quietUntilUs) break;
       const due = this.#wheel.popDue(watermarkUs);
       if (due === NO_ROW) break;
-      const deadlineUs = this.#dwell.deadlineUs(due);
+      const deadlineUs = this.pairs.time(due, END);
       const held = (this.pairs.word(due, FLAGS) & HELD) !== 0;
       if (held) this.#takeGroup(due);
       // One at a time, so that a turn's bound holds for each deadline; a group may have changed which one it is.
@@ -231,6 +244,7 @@ export class Partition {
     const clockUs = batch.dedupClockUs(i);
     assert(clockUs >= this.#clockUs, "the dedup clock of a partition's messages never goes back");
     this.#clockUs = clockUs;
+    this.#setWindowClock(clockUs);
     this.counters.received++;
     const kind = batch.kind(i);
     const timeUs = batch.eventTimeUs(i);
@@ -241,7 +255,7 @@ export class Partition {
       this.#passOn(batch, i, late, beyondWindow);
       return;
     }
-    const row = this.#rowOf(batch, i, clockUs);
+    const row = this.#rowOf(batch, i);
     const seqKey = this.#seqKey(batch.bytes(i), batch.seqStart(i), batch.seqEnd(i));
     let suppressed = false;
     if (kind === KIND_STALE) this.counters.silent++;
@@ -252,7 +266,7 @@ export class Partition {
     this.#bounds.waiting.value++;
     const extras = this.#extras(batch, i, seqKey, late);
     if (!late) {
-      this.waiting.wait(row, kind, timeUs, clockUs, beyondWindow, extras);
+      this.waiting.wait(batch, i, row, beyondWindow, extras);
       return;
     }
     const flags = this.pairs.word(row, FLAGS);
@@ -385,7 +399,7 @@ export class Partition {
   }
 
   /** The pair's row for an arriving record; a new one where it is not known, or forgotten. */
-  #rowOf(batch: TransitionBatch, i: number, clockUs: number): number {
+  #rowOf(batch: TransitionBatch, i: number): number {
     const pairs = this.pairs;
     const bytes = batch.bytes(i);
     const deviceStart = batch.deviceStart(i);
@@ -402,7 +416,7 @@ export class Partition {
       pairs.setWord(row, RULE, this.#rules.match(bytes, fenceStart, fenceEnd));
     } else if (
       (pairs.word(row, FLAGS) & INSIDE) === 0 &&
-      this.#isForgotten(row, clockUs - this.#config.time.maxAgeUs)
+      this.#isForgotten(row, this.#clockUs - this.#config.time.maxAgeUs)
     ) {
       pairs.touch(row);
       const rule = pairs.word(row, RULE);
@@ -473,7 +487,7 @@ export class Partition {
       this.counters.suppressed++;
       return;
     }
-    this.#admit(count, this.#clockUs);
+    this.#admit(count);
     this.counters.passedOn++;
     if (this.#isTold(count)) return;
     const fields = this.#fieldsOf(batch, i, late, beyondWindow);
@@ -498,7 +512,7 @@ export class Partition {
       this.counters.suppressed++;
       return false;
     }
-    this.#admit(count, this.#clockUs);
+    this.#admit(count);
     this.#remember(row, enter, timeUs, seqKey);
     if (enter) this.counters.enter++;
     else this.counters.exit++;
@@ -622,16 +636,16 @@ export class Partition {
       return;
     }
     const timeUs = waiting.timeUs(entry);
-    const clockUs = waiting.clockUs(entry);
     const extras = waiting.extras(entry);
     const seqKey = extras?.seqKey ?? NaN;
     const seq = extras?.seq ?? NOTHING;
     const count = this.#computeRowIds(enter ? CODE_ENTER : CODE_EXIT, row, timeUs, seq);
-    if (this.#isRemembered(row, enter, timeUs, seqKey) || !this.#isNovelAt(count, clockUs)) {
+    this.#setWindowClock(waiting.clockUs(entry));
+    if (this.#isRemembered(row, enter, timeUs, seqKey) || !this.#isNovel(count)) {
       this.counters.suppressed++;
       return;
     }
-    this.#admit(count, clockUs);
+    this.#admit(count);
     this.#remember(row, enter, timeUs, seqKey);
     const told = enter ? LAST_TOLD_ENTER : LAST_TOLD_EXIT;
     pairs.setWord(row, FLAGS, (pairs.word(row, FLAGS) & ~LAST_TOLD_MASK) | told);
@@ -672,8 +686,9 @@ export class Partition {
     this.#computeRowIds(CODE_DWELL, row, dwellTimeUs, NOTHING);
     this.#revised.set(this.#identity.lanes.subarray(0, 4), 4);
     const count = this.#computeRowIds(CODE_RETRACT, row, dwellTimeUs, NOTHING);
+    this.#setWindowClock(this.#clockUs);
     if (!this.#isNovel(count)) return;
-    this.#admit(count, this.#clockUs);
+    this.#admit(count);
     this.counters.retract++;
     if (this.#isTold(count)) return;
     this.#revised.set(this.#identity.lanes.subarray(0, 4));
@@ -708,25 +723,28 @@ export class Partition {
     this.pairs.setSeq(row, enter ? TOLD_ENTER_SEQ : TOLD_EXIT_SEQ, seqKey);
   }
 
-  #isNovel(count: 1 | 2): boolean {
-    return this.#isNovelAt(count, this.#clockUs);
+  /** From here on the window is asked by this clock: that of the last record, or of one that waited and is applied. */
+  #setWindowClock(clockUs: number): void {
+    this.window.clockUs = clockUs;
+    this.window.oldestClockUs = this.#ordered
+      ? Math.min(this.#clockUs, this.waiting.oldestClockUs())
+      : clockUs;
   }
 
   /** Whether none of the last ids is known: to the window, or as a near copy of what a crashed process told. */
-  #isNovelAt(count: 1 | 2, clockUs: number): boolean {
+  #isNovel(count: 1 | 2): boolean {
     const lanes = this.#identity.lanes;
-    if (this.window.has(lanes, 0, clockUs)) return false;
+    if (this.window.has(lanes, 0)) return false;
     if (count === 1) return true;
-    if (this.window.has(lanes, 4, clockUs)) return false;
+    if (this.window.has(lanes, 4)) return false;
     if (this.ledger.size === 0) return true;
     return this.ledger.has(this.#hex(0)) || !this.ledger.hasEdge(this.#hex(4));
   }
 
-  #admit(count: 1 | 2, clockUs: number): void {
+  #admit(count: 1 | 2): void {
     const lanes = this.#identity.lanes;
-    const oldestClockUs = this.#ordered ? this.oldestClockUs : clockUs;
-    this.window.put(lanes, 0, clockUs, oldestClockUs);
-    if (count === 2) this.window.put(lanes, 4, clockUs, oldestClockUs);
+    this.window.put(lanes, 0);
+    if (count === 2) this.window.put(lanes, 4);
   }
 
   /** Whether the trigger with the last ids was written by a process that crashed before its checkpoint. */
@@ -846,6 +864,7 @@ export function pairHash(
   fenceStart: number,
   fenceEnd: number,
 ): number {
-  const hash = Math.imul(deviceHash ^ murmur2(bytes, fenceStart, fenceEnd), 0x9E3779B1);
+  // The device's hash is spread first: a fence that bears its device's name would otherwise leave nothing of both.
+  const hash = Math.imul(Math.imul(deviceHash, 0x85EBCA6B) ^ murmur2(bytes, fenceStart, fenceEnd), 0x9E3779B1);
   return (hash ^ (hash >>> 15)) >>> 0;
 }

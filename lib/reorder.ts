@@ -14,6 +14,7 @@
  */
 import { assert } from "./assert.ts";
 import type { Kind } from "./kind.ts";
+import type { TransitionBatch } from "./transition_batch.ts";
 import { LINK_SEGMENT_BITS, NO_ROW, TimingWheel, WheelLinks } from "./timing_wheel.ts";
 
 /** Records of one pair that are held at most: its group is taken as this one arrives. */
@@ -107,12 +108,17 @@ export class ReorderBuffer {
   constructor(options: { readonly tracksClocks: boolean }) {
     this.#byArrival = options.tracksClocks ? [] : null;
     const links = new WheelLinks(this.#words, { stride: WORDS, offset: LINKS });
-    this.#wheel = new TimingWheel(links, (entry) => this.timeUs(entry));
+    this.#wheel = new TimingWheel(links, { segments: this.#numbers, stride: NUMBERS, offset: TIME });
   }
 
   /** How many records wait or are held. */
   get size(): number {
     return this.#size;
+  }
+
+  /** No record that waits is due before this watermark, in µs. */
+  get quietUntilUs(): number {
+    return this.#wheel.quietUntilUs;
   }
 
   /** How many are held. */
@@ -171,15 +177,19 @@ export class ReorderBuffer {
 
   /** Lets a record wait for the watermark. */
   wait(
+    batch: TransitionBatch,
+    i: number,
     row: number,
-    kind: Kind,
-    timeUs: number,
-    clockUs: number,
     beyondWindow: boolean,
     extras: EntryExtras | null,
   ): void {
-    const flags = kind | (beyondWindow ? BEYOND_WINDOW : 0);
-    this.#wheel.schedule(this.#add(row, timeUs, clockUs, flags, extras));
+    const flags = batch.kind(i) | (beyondWindow ? BEYOND_WINDOW : 0);
+    const entry = this.#allocate(row, flags, extras);
+    const numbers = this.#numbers[entry >>> SEGMENT_BITS] as Float64Array;
+    const base = (entry & SEGMENT_MASK) * NUMBERS;
+    numbers[base + TIME] = batch.eventTimeUs(i);
+    numbers[base + CLOCK] = batch.dedupClockUs(i);
+    this.#wheel.schedule(entry);
   }
 
   /** The waiting record that is due first at this watermark, or {@link NO_ROW}; the caller releases it. */
@@ -366,18 +376,24 @@ export class ReorderBuffer {
   }
 
   #add(row: number, timeUs: number, clockUs: number, flags: number, extras: EntryExtras | null): number {
+    const entry = this.#allocate(row, flags, extras);
+    const numbers = this.#numbers[entry >>> SEGMENT_BITS] as Float64Array;
+    const base = (entry & SEGMENT_MASK) * NUMBERS;
+    numbers[base + TIME] = timeUs;
+    numbers[base + CLOCK] = clockUs;
+    return entry;
+  }
+
+  /** Finds a free entry; its times are the caller's to fill in. */
+  #allocate(row: number, flags: number, extras: EntryExtras | null): number {
     const entry = this.#free.pop() ?? this.#entryCount++;
     const segment = entry >>> SEGMENT_BITS;
     if (segment === this.#words.length) {
       this.#numbers.push(new Float64Array(SEGMENT_ROWS * NUMBERS));
       this.#words.push(new Int32Array(SEGMENT_ROWS * WORDS));
     }
-    const numbers = this.#numbers[segment] as Float64Array;
     const words = this.#words[segment] as Int32Array;
-    const base = (entry & SEGMENT_MASK) * NUMBERS;
-    numbers[base + TIME] = timeUs;
-    numbers[base + CLOCK] = clockUs;
-    numbers[base + ARRIVAL] = this.#arrivals;
+    (this.#numbers[segment] as Float64Array)[(entry & SEGMENT_MASK) * NUMBERS + ARRIVAL] = this.#arrivals;
     this.#byArrival?.push({ entry, arrival: this.#arrivals });
     this.#arrivals++;
     const at = (entry & SEGMENT_MASK) * WORDS;

@@ -50,12 +50,17 @@ export async function run(options: RunOptions, environment: RunEnvironment): Pro
   const progress = new Progress(environment);
   const notice = (message: string): void => progress.say(`fencepost: ${message}`);
   const startedUs = clock.monotonicUs();
+  // A restart from the checkpoint goes on; only the first start was told to read from the beginning.
+  let fromStart = config.source.fromStart;
   const system = new System({
     clock,
     notice,
-    opened: (opened) => sayOpened(opened, config, notice, system.report()),
+    opened: (opened) => {
+      fromStart = false;
+      sayOpened(opened, config, notice, system.report());
+    },
     ports: () => ({
-      source: new NdjsonSource({ ...config.source, onNotice: notice }),
+      source: new NdjsonSource({ ...config.source, fromStart, onNotice: notice }),
       sink: new NdjsonSink({ path: config.sink.path, onNotice: notice }),
       deadLetters: new NdjsonSink({ path: config.deadLetters.path, onNotice: notice }),
       store: new KvStore({ directory: config.checkpoint.path, split: "ndjson" }),
