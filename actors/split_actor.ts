@@ -50,7 +50,7 @@ import type { Ticker } from "./ticker.ts";
 /** Transitions in one message to a partition at most. */
 const BATCH_ROWS = 128;
 /** Records decoded before the partitions have their turn: few enough that what they point into is still in the cache. */
-const PIECE_RECORDS = 1024;
+const PIECE_RECORDS = 2048;
 /** Batches kept for the next use. */
 const POOL_BATCHES_MAX = 128;
 

@@ -102,6 +102,23 @@ export class DedupWindow {
     return number >= 0 && this.clockUs - this.#clockOf(number) < this.#ttlUs;
   }
 
+  /**
+   * Puts an id in if it is not in the window at {@link clockUs}; whether it was put in. {@link has} and {@link put} in one
+   * step, with one look into the index.
+   */
+  admit(lanes: Uint32Array, base: number): boolean {
+    this.expire();
+    const number = this.#find(lanes, base);
+    if (number >= 0) {
+      if (this.clockUs - this.#clockOf(number) < this.#ttlUs) return false;
+      this.put(lanes, base);
+      return true;
+    }
+    if (this.#tail - this.#head >= this.#capacity) this.put(lanes, base);
+    else this.#index.insertHere(lanes[base + 3] as number, valueOf(this.#append(lanes, base)));
+    return true;
+  }
+
   /** Puts an id in, at {@link clockUs}. The caller has asked {@link has}. An expired entry of the same id is superseded. */
   put(lanes: Uint32Array, base: number): void {
     this.expire();

@@ -108,6 +108,21 @@ export class HashIndex {
   }
 
   /**
+   * Adds a value under a hash for which {@link first} and {@link following} have just come to {@link EMPTY}, with nothing
+   * in between: the place is known.
+   */
+  insertHere(hash: number, value: number): void {
+    const table = this.#tableOf(hash);
+    if (table.count >= table.limit) {
+      this.insert(hash, value);
+      return;
+    }
+    table.count++;
+    this.#size++;
+    this.#slots[this.#slot] = value;
+  }
+
+  /**
    * Puts another value in the place of the candidate returned last, which must have the same hash: an entry moves
    * without a removal.
    */

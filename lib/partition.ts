@@ -483,11 +483,10 @@ export class Partition {
   /** A DWELL that an upstream made: deduplicated and passed on; it changes no state. */
   #passOn(batch: TransitionBatch, i: number, late: boolean, beyondWindow: boolean): void {
     const count = this.#computeIds(CODE_PASSED_ON, batch, i);
-    if (!this.#isNovel(count)) {
+    if (!this.#admitIfNovel(count)) {
       this.counters.suppressed++;
       return;
     }
-    this.#admit(count);
     this.counters.passedOn++;
     if (this.#isTold(count)) return;
     const fields = this.#fieldsOf(batch, i, late, beyondWindow);
@@ -508,11 +507,10 @@ export class Partition {
     const enter = batch.kind(i) === KIND_ENTER;
     const timeUs = batch.eventTimeUs(i);
     const count = this.#computeIds(enter ? CODE_ENTER : CODE_EXIT, batch, i);
-    if (this.#isRemembered(row, enter, timeUs, seqKey) || !this.#isNovel(count)) {
+    if (this.#isRemembered(row, enter, timeUs, seqKey) || !this.#admitIfNovel(count)) {
       this.counters.suppressed++;
       return false;
     }
-    this.#admit(count);
     this.#remember(row, enter, timeUs, seqKey);
     if (enter) this.counters.enter++;
     else this.counters.exit++;
@@ -641,11 +639,10 @@ export class Partition {
     const seq = extras?.seq ?? NOTHING;
     const count = this.#computeRowIds(enter ? CODE_ENTER : CODE_EXIT, row, timeUs, seq);
     this.#setWindowClock(waiting.clockUs(entry));
-    if (this.#isRemembered(row, enter, timeUs, seqKey) || !this.#isNovel(count)) {
+    if (this.#isRemembered(row, enter, timeUs, seqKey) || !this.#admitIfNovel(count)) {
       this.counters.suppressed++;
       return;
     }
-    this.#admit(count);
     this.#remember(row, enter, timeUs, seqKey);
     const told = enter ? LAST_TOLD_ENTER : LAST_TOLD_EXIT;
     pairs.setWord(row, FLAGS, (pairs.word(row, FLAGS) & ~LAST_TOLD_MASK) | told);
@@ -687,8 +684,7 @@ export class Partition {
     this.#revised.set(this.#identity.lanes.subarray(0, 4), 4);
     const count = this.#computeRowIds(CODE_RETRACT, row, dwellTimeUs, NOTHING);
     this.#setWindowClock(this.#clockUs);
-    if (!this.#isNovel(count)) return;
-    this.#admit(count);
+    if (!this.#admitIfNovel(count)) return;
     this.counters.retract++;
     if (this.#isTold(count)) return;
     this.#revised.set(this.#identity.lanes.subarray(0, 4));
@@ -739,6 +735,14 @@ export class Partition {
     if (this.window.has(lanes, 4)) return false;
     if (this.ledger.size === 0) return true;
     return this.ledger.has(this.#hex(0)) || !this.ledger.hasEdge(this.#hex(4));
+  }
+
+  /** Admit: whether a trigger with the last ids is novel; if so, they are in the window from here on. */
+  #admitIfNovel(count: 1 | 2): boolean {
+    if (count === 1 && this.ledger.size === 0) return this.window.admit(this.#identity.lanes, 0);
+    if (!this.#isNovel(count)) return false;
+    this.#admit(count);
+    return true;
   }
 
   #admit(count: 1 | 2): void {
@@ -865,6 +869,9 @@ export function pairHash(
   fenceEnd: number,
 ): number {
   // The device's hash is spread first: a fence that bears its device's name would otherwise leave nothing of both.
-  const hash = Math.imul(Math.imul(deviceHash, 0x85EBCA6B) ^ murmur2(bytes, fenceStart, fenceEnd), 0x9E3779B1);
+  const hash = Math.imul(
+    Math.imul(deviceHash, 0x85EBCA6B) ^ murmur2(bytes, fenceStart, fenceEnd),
+    0x9E3779B1,
+  );
   return (hash ^ (hash >>> 15)) >>> 0;
 }
