@@ -88,8 +88,9 @@ Deno.test("decodeDeadLetterPosition: reads back what was written", () => {
   for (const reason of DEAD_LETTER_REASONS) {
     for (const position of [{ offset: 2 ** 40, line: 0 }, { partition: 3, offset: 7 }, null]) {
       const line = encodeDeadLetter({ ...LETTER, reason, position }, AT_US);
-      deepStrictEqual(decodeDeadLetterPosition(line), { reason, position });
-      deepStrictEqual(decodeDeadLetterPosition(line.subarray(0, -1)), { reason, position });
+      const expected = { reason, source: LETTER.source, position };
+      deepStrictEqual(decodeDeadLetterPosition(line), expected);
+      deepStrictEqual(decodeDeadLetterPosition(line.subarray(0, -1)), expected);
       // A line that a crash tore is none.
       for (const kept of [0, 1, 40, line.length - 2]) {
         strictEqual(decodeDeadLetterPosition(line.subarray(0, kept)), null);

@@ -8,6 +8,29 @@ import { AssertionFailed } from "../../lib/assert.ts";
 import { DedupWindow, WINDOW_ROW_BYTES } from "../../lib/dedup_window.ts";
 import { randomFrom } from "../support/random.ts";
 
+/** Asks a window by this clock. */
+function has(window: DedupWindow, lanes: Uint32Array, base: number, clockUs: number): boolean {
+  window.clockUs = clockUs;
+  return window.has(lanes, base);
+}
+
+function put(
+  window: DedupWindow,
+  lanes: Uint32Array,
+  base: number,
+  clockUs: number,
+  oldestClockUs: number,
+): void {
+  window.clockUs = clockUs;
+  window.oldestClockUs = oldestClockUs;
+  window.put(lanes, base);
+}
+
+function expire(window: DedupWindow, oldestClockUs: number): void {
+  window.oldestClockUs = oldestClockUs;
+  window.expire();
+}
+
 const TTL = 300_000_000;
 const T = 1_780_000_000_000_000;
 
@@ -31,9 +54,9 @@ Deno.test("dedup window: an id is known until ttl has passed", () => {
   ];
   for (const [afterUs, known] of table) {
     const window = windowOf();
-    window.put(idOf(7), 0, T, T);
-    equal(window.has(idOf(7), 0, T + afterUs), known, `${afterUs} µs later`);
-    window.expire(T + afterUs);
+    put(window, idOf(7), 0, T, T);
+    equal(has(window, idOf(7), 0, T + afterUs), known, `${afterUs} µs later`);
+    expire(window, T + afterUs);
     equal(window.size, known ? 1 : 0, `${afterUs} µs later`);
   }
 });
@@ -41,33 +64,33 @@ Deno.test("dedup window: an id is known until ttl has passed", () => {
 Deno.test("dedup window: each of the 128 bits counts", () => {
   const window = windowOf();
   const id = Uint32Array.of(0x0123_4567, 0x89ab_cdef, 0xdead_beef, 0x0bad_cafe);
-  window.put(id, 0, T, T);
-  ok(window.has(id, 0, T));
+  put(window, id, 0, T, T);
+  ok(has(window, id, 0, T));
   for (let bit = 0; bit < 128; bit++) {
     const other = id.slice();
     other[bit >>> 5] = (other[bit >>> 5] as number) ^ (1 << (bit & 31));
-    equal(window.has(other, 0, T), false, `bit ${bit}`);
+    equal(has(window, other, 0, T), false, `bit ${bit}`);
   }
 });
 
 Deno.test("dedup window: ids are read at their place in the lanes", () => {
   const window = windowOf();
   const lanes = Uint32Array.of(1, 2, 3, 4, 5, 6, 7, 8);
-  window.put(lanes, 4, T, T);
-  equal(window.has(lanes, 0, T), false);
-  equal(window.has(Uint32Array.of(5, 6, 7, 8), 0, T), true);
+  put(window, lanes, 4, T, T);
+  equal(has(window, lanes, 0, T), false);
+  equal(has(window, Uint32Array.of(5, 6, 7, 8), 0, T), true);
 });
 
 Deno.test("dedup window: at capacity the oldest leaves, and is counted if it was alive", () => {
   const window = windowOf(3);
-  for (const number of [1, 2, 3]) window.put(idOf(number), 0, T + number, T + number);
+  for (const number of [1, 2, 3]) put(window, idOf(number), 0, T + number, T + number);
   equal(window.evictedLive, 0);
-  window.put(idOf(4), 0, T + 4, T + 4);
+  put(window, idOf(4), 0, T + 4, T + 4);
   equal(window.evictedLive, 1);
-  deepEqual([1, 2, 3, 4].map((number) => window.has(idOf(number), 0, T + 4)), [false, true, true, true]);
+  deepEqual([1, 2, 3, 4].map((number) => has(window, idOf(number), 0, T + 4)), [false, true, true, true]);
   equal(window.size, 3);
   // Two of the three have expired by now: there is room.
-  window.put(idOf(5), 0, T + 3 + TTL, T + 3 + TTL);
+  put(window, idOf(5), 0, T + 3 + TTL, T + 3 + TTL);
   equal(window.evictedLive, 1);
   equal(window.size, 2);
 });
@@ -75,39 +98,39 @@ Deno.test("dedup window: at capacity the oldest leaves, and is counted if it was
 Deno.test("dedup window: a capacity of one", () => {
   const window = windowOf(1);
   for (let number = 0; number < 5000; number++) {
-    window.put(idOf(number), 0, T, T);
+    put(window, idOf(number), 0, T, T);
     equal(window.size, 1);
-    ok(window.has(idOf(number), 0, T));
-    if (number > 0) equal(window.has(idOf(number - 1), 0, T), false);
+    ok(has(window, idOf(number), 0, T));
+    if (number > 0) equal(has(window, idOf(number - 1), 0, T), false);
   }
   equal(window.evictedLive, 4999);
 });
 
 Deno.test("dedup window: with clocks that do not ascend, an expired id is superseded, not doubled", () => {
   const window = windowOf();
-  window.put(idOf(1), 0, T, T);
+  put(window, idOf(1), 0, T, T);
   // A record that came at T + 10 still waits: what it might be asked by stays.
   const later = T + TTL + 5;
-  equal(window.has(idOf(1), 0, later), false);
-  window.put(idOf(1), 0, later, T + 10);
+  equal(has(window, idOf(1), 0, later), false);
+  put(window, idOf(1), 0, later, T + 10);
   equal(window.size, 2);
-  equal(window.has(idOf(1), 0, later + 1), true);
-  window.expire(T + TTL);
+  equal(has(window, idOf(1), 0, later + 1), true);
+  expire(window, T + TTL);
   equal(window.size, 1);
-  equal(window.has(idOf(1), 0, later + TTL - 1), true);
-  equal(window.has(idOf(1), 0, later + TTL), false);
+  equal(has(window, idOf(1), 0, later + TTL - 1), true);
+  equal(has(window, idOf(1), 0, later + TTL), false);
 });
 
 Deno.test("dedup window: an expired id behind one that lives is superseded as well", () => {
   const window = windowOf();
   // In event-time order: the first record arrived last.
-  window.put(idOf(1), 0, T + 20, T + 10);
-  window.put(idOf(2), 0, T + 10, T + 10);
+  put(window, idOf(1), 0, T + 20, T + 10);
+  put(window, idOf(2), 0, T + 10, T + 10);
   const clockUs = T + TTL + 10;
-  equal(window.has(idOf(2), 0, clockUs), false);
-  window.put(idOf(2), 0, clockUs, clockUs);
-  equal(window.has(idOf(2), 0, clockUs), true);
-  equal(window.has(idOf(2), 0, clockUs + TTL - 1), true);
+  equal(has(window, idOf(2), 0, clockUs), false);
+  put(window, idOf(2), 0, clockUs, clockUs);
+  equal(has(window, idOf(2), 0, clockUs), true);
+  equal(has(window, idOf(2), 0, clockUs + TTL - 1), true);
 });
 
 Deno.test("dedup window: the contract of time, whatever the capacity spares", () => {
@@ -120,10 +143,10 @@ Deno.test("dedup window: the contract of time, whatever the capacity spares", ()
       clockUs += Math.floor(random() ** 4 * TTL / 20);
       const number = Math.floor(random() * 400);
       const sinceUs = clockUs - (putAtUs.get(number) ?? -Infinity);
-      const known = window.has(idOf(number), 0, clockUs);
+      const known = has(window, idOf(number), 0, clockUs);
       equal(known, sinceUs < TTL, `seed ${seed}, step ${step}`);
       if (known) continue;
-      window.put(idOf(number), 0, clockUs, clockUs);
+      put(window, idOf(number), 0, clockUs, clockUs);
       putAtUs.set(number, clockUs);
     }
     equal(window.evictedLive, 0);
@@ -194,12 +217,12 @@ Deno.test("dedup window: as a plain list has it, by clocks that ascend or do not
           : next();
         const number = Math.floor(random() * 350);
         const known = model.has(number, clockUs);
-        equal(window.has(idOf(number), 0, clockUs), known, where);
+        equal(has(window, idOf(number), 0, clockUs), known, where);
         if (!known) {
-          window.put(idOf(number), 0, clockUs, oldestClockUs);
+          put(window, idOf(number), 0, clockUs, oldestClockUs);
           model.put(number, clockUs, oldestClockUs);
         } else if (random() < 0.1) {
-          window.expire(oldestClockUs);
+          expire(window, oldestClockUs);
           model.expire(oldestClockUs);
         }
         equal(window.size, model.rows.length, where);
@@ -234,14 +257,14 @@ Deno.test("dedup window: a restored one gives the same answers from there on", (
       if (step === 3000) copy = restored(window, 1 + Math.floor(random() * 700));
       clockUs += Math.floor(random() * TTL / 2500);
       const number = Math.floor(random() * 6000);
-      const known = window.has(idOf(number), 0, clockUs);
+      const known = has(window, idOf(number), 0, clockUs);
       if (copy !== null) {
-        equal(copy.has(idOf(number), 0, clockUs), known, `seed ${seed}, step ${step}`);
+        equal(has(copy, idOf(number), 0, clockUs), known, `seed ${seed}, step ${step}`);
         equal(copy.tail, window.tail);
       }
       if (known) continue;
-      window.put(idOf(number), 0, clockUs, clockUs);
-      copy?.put(idOf(number), 0, clockUs, clockUs);
+      put(window, idOf(number), 0, clockUs, clockUs);
+      if (copy !== null) put(copy, idOf(number), 0, clockUs, clockUs);
     }
     equal(copy?.head, window.head);
   }
@@ -249,7 +272,7 @@ Deno.test("dedup window: a restored one gives the same answers from there on", (
 
 Deno.test("dedup window: rows that are restored twice, or from before the head, are skipped", () => {
   const window = windowOf();
-  for (let number = 0; number < 100; number++) window.put(idOf(number), 0, T + number, T + number);
+  for (let number = 0; number < 100; number++) put(window, idOf(number), 0, T + number, T + number);
   const copy = windowOf();
   copy.restoreFrom(10);
   copy.restoreRows(0, window.copyRows(0, 60));
@@ -257,7 +280,7 @@ Deno.test("dedup window: rows that are restored twice, or from before the head, 
   equal(copy.head, 10);
   equal(copy.tail, 100);
   for (let number = 0; number < 100; number++) {
-    equal(copy.has(idOf(number), 0, T + 100), number >= 10, `id ${number}`);
+    equal(has(copy, idOf(number), 0, T + 100), number >= 10, `id ${number}`);
   }
   throws(() => copy.restoreRows(101, window.copyRows(0, 1)), AssertionFailed);
   throws(() => copy.restoreFrom(0), AssertionFailed);
@@ -265,14 +288,14 @@ Deno.test("dedup window: rows that are restored twice, or from before the head, 
 
 Deno.test("dedup window: an id that stands twice in the ring is restored as the later one", () => {
   const window = windowOf();
-  window.put(idOf(1), 0, T, T);
-  window.put(idOf(1), 0, T + TTL + 5, T + 10);
+  put(window, idOf(1), 0, T, T);
+  put(window, idOf(1), 0, T + TTL + 5, T + 10);
   const copy = restored(window, 1);
   equal(copy.size, 2);
-  equal(copy.has(idOf(1), 0, T + TTL + 6), true);
-  copy.expire(T + TTL + 5);
+  equal(has(copy, idOf(1), 0, T + TTL + 6), true);
+  expire(copy, T + TTL + 5);
   equal(copy.size, 1);
-  equal(copy.has(idOf(1), 0, T + TTL + 6), true);
+  equal(has(copy, idOf(1), 0, T + TTL + 6), true);
 });
 
 Deno.test("dedup window: numbers beyond 2^31, 2^32 and twice that", () => {
@@ -291,22 +314,22 @@ Deno.test("dedup window: numbers beyond 2^31, 2^32 and twice that", () => {
           // One that is in the window, or has just left it.
           const row = model.rows[Math.floor(random() ** 8 * model.rows.length)];
           if (row !== undefined) {
-            equal(window.has(idOf(row.number), 0, clockUs), model.has(row.number, clockUs), where);
+            equal(has(window, idOf(row.number), 0, clockUs), model.has(row.number, clockUs), where);
           }
         }
-        if (window.has(idOf(number), 0, clockUs)) continue;
-        window.put(idOf(number), 0, clockUs, clockUs);
+        if (has(window, idOf(number), 0, clockUs)) continue;
+        put(window, idOf(number), 0, clockUs, clockUs);
         model.put(number, clockUs, clockUs);
       }
       equal(window.head, around - before + model.head);
       equal(window.size, model.rows.length);
       equal(window.evictedLive, model.evictedLive);
       for (const row of model.rows) {
-        ok(window.has(idOf(row.number), 0, clockUs) === model.has(row.number, clockUs));
+        ok(has(window, idOf(row.number), 0, clockUs) === model.has(row.number, clockUs));
       }
       const copy = restored(window, 256, window.head);
       for (const row of model.rows) {
-        equal(copy.has(idOf(row.number), 0, clockUs), model.has(row.number, clockUs));
+        equal(has(copy, idOf(row.number), 0, clockUs), model.has(row.number, clockUs));
       }
     }
   }
@@ -314,9 +337,30 @@ Deno.test("dedup window: numbers beyond 2^31, 2^32 and twice that", () => {
 
 Deno.test("dedup window: what has left is given back", () => {
   const window = windowOf();
-  for (let number = 0; number < 50_000; number++) window.put(idOf(number), 0, T + number, T + number);
+  for (let number = 0; number < 50_000; number++) put(window, idOf(number), 0, T + number, T + number);
   const full = window.byteLength;
-  window.expire(T + TTL + 50_000);
+  expire(window, T + TTL + 50_000);
   equal(window.size, 0);
   ok(window.byteLength < full / 2, `${window.byteLength} of ${full} bytes`);
+});
+
+Deno.test("dedup window: admit is has and put in one step, over seeds", () => {
+  for (let seed = 1; seed <= 12; seed++) {
+    const random = randomFrom(seed);
+    const one = windowOf();
+    const two = windowOf();
+    let clockUs = T;
+    for (let step = 0; step < 6000; step++) {
+      clockUs += Math.floor(random() * TTL / 500);
+      const lanes = idOf(Math.floor(random() * 2000));
+      const known = has(two, lanes, 0, clockUs);
+      if (!known) put(two, lanes, 0, clockUs, clockUs);
+      one.clockUs = one.oldestClockUs = clockUs;
+      equal(one.admit(lanes, 0), !known, `seed ${seed}, step ${step}`);
+      equal(one.tail, two.tail);
+    }
+    one.expire();
+    two.expire();
+    equal(one.head, two.head);
+  }
 });

@@ -8,6 +8,7 @@ import { AssertionFailed } from "../../lib/assert.ts";
 import { type Kind, KIND_ENTER, KIND_EXIT, KIND_NAMES, KIND_STALE } from "../../lib/kind.ts";
 import { ENTRY_BYTES, type EntryExtras, type NewEntry, ReorderBuffer } from "../../lib/reorder.ts";
 import { NO_ROW } from "../../lib/timing_wheel.ts";
+import { TransitionBatch } from "../../lib/transition_batch.ts";
 import { randomFrom } from "../support/random.ts";
 
 const T = 1_780_000_000_000_000;
@@ -28,7 +29,24 @@ function record(row: number, timeUs: number, rest: Partial<NewEntry> = {}): NewE
 }
 
 function wait(buffer: ReorderBuffer, { row, kind, timeUs, clockUs, beyondWindow, extras }: NewEntry): void {
-  buffer.wait(row, kind, timeUs, clockUs, beyondWindow, extras);
+  const batch = new TransitionBatch(1);
+  const bytes = new Uint8Array(0);
+  const nowhere = { deviceStart: 0, deviceEnd: 0, fenceStart: 0, fenceEnd: 0, seqStart: 0, seqEnd: 0 };
+  batch.push(
+    { kind, bytes, ...nowhere, eventTimeUs: timeUs, attributesStart: 0, attributesEnd: 0 },
+    {
+      watermarkBeforeUs: -Infinity,
+      dedupClockUs: clockUs,
+      deviceHash: 0,
+      recordBytes: bytes,
+      recordStart: 0,
+      recordEnd: 0,
+      offset: 0,
+      line: 0,
+      knownLate: false,
+    },
+  );
+  buffer.wait(batch, 0, row, beyondWindow, extras);
 }
 
 /** All that an entry tells. */
