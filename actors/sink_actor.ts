@@ -75,6 +75,8 @@ export class SinkActor {
   #epoch = 0;
   #writing: Promise<void> | null = null;
   #wasFull = false;
+  /** Why nothing more goes to the sink. */
+  #halted: unknown = null;
 
   /** Lines that wait to be sorted, where they have to be; and each partition's watermark. */
   readonly #unsorted: SortedLines[][] = [[], []];
@@ -136,11 +138,14 @@ export class SinkActor {
    * behind it.
    *
    * @returns the sink's position at the barrier
+   * @throws what a write failed with, or where it was halted
    */
   async closeEpoch(): Promise<Json> {
     this.#release(Infinity, 0);
     this.#write();
-    while (this.#writing !== null) await this.#writing;
+    await this.settled();
+    // Lines before the barrier may not have arrived: no checkpoint may say that they have.
+    if (this.#halted !== null) throw this.#halted;
     const position = await this.#sink.flush();
     this.#epoch++;
     const current = this.#current;
@@ -156,13 +161,19 @@ export class SinkActor {
     return position;
   }
 
+  /** Lets nothing more go to the sink; resolves when what is on its way there has arrived, or failed. */
+  async halt(): Promise<void> {
+    this.#halted ??= new Error(`Nothing more is written to ${this.#sink.name}`);
+    await this.settled();
+  }
+
   /** Resolves when nothing is being written. */
   async settled(): Promise<void> {
     while (this.#writing !== null) await this.#writing;
   }
 
   #write(): void {
-    if (this.#writing !== null || this.#current.byteLength === 0) return;
+    if (this.#writing !== null || this.#current.byteLength === 0 || this.#halted !== null) return;
     this.#writing = this.#drain().then(
       () => {
         this.#writing = null;
@@ -171,6 +182,7 @@ export class SinkActor {
       },
       (error) => {
         this.#writing = null;
+        this.#halted ??= error;
         this.#fail(error);
       },
     );
@@ -179,7 +191,7 @@ export class SinkActor {
   async #drain(): Promise<void> {
     // Lines that come in the same turn go in the same write.
     await Promise.resolve();
-    while (this.#current.byteLength > 0) {
+    while (this.#current.byteLength > 0 && this.#halted === null) {
       const lines = this.#current;
       this.#current = this.#spare;
       this.#spare = lines;

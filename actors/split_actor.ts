@@ -237,9 +237,9 @@ export class SplitActor {
   }
 
   /** After a failure: nothing of it runs any more, and what was on its way to the outputs has arrived or failed. */
-  async settle(): Promise<void> {
+  async halt(): Promise<void> {
     this.#scheduler.stop();
-    await Promise.all([this.#triggers.settled(), this.#deadLetters.settled()]);
+    await Promise.all([this.#triggers.halt(), this.#deadLetters.halt()]);
   }
 
   /** How it is doing. */

@@ -84,7 +84,7 @@ export class System {
           throw new Error(`Gave up after ${RESTARTS_MAX} restarts from the checkpoint`, { cause: error });
         }
         // A line that is still on its way would come behind the next one's reading back, and so be there twice.
-        await split.settle();
+        await split.halt();
         notice(`${error.message}: restarting from the last checkpoint (${restarts} of ${RESTARTS_MAX})`);
       } finally {
         ports.source.close();

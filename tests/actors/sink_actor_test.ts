@@ -278,3 +278,34 @@ Deno.test("sink actor: a sink that fails is told of, and no barrier closes over 
   await rejects(actor.closeEpoch(), sink.failure);
   equal(actor.written, 0);
 });
+
+Deno.test("sink actor: no barrier closes over lines that were lost, even if the sink has recovered", async () => {
+  const failures: unknown[] = [];
+  const sink = new HeldSink();
+  const actor = new SinkActor(sink, (error) => failures.push(error), 0);
+  const fault = sink.failure = new Error("the disk is full");
+  actor.accept(lines("a"), from(0));
+  await actor.settled();
+  sink.failure = null;
+  actor.accept(lines("b"), from(0));
+  await rejects(actor.closeEpoch(), fault);
+  deepEqual([sink.writes, failures.length], [[], 1]);
+});
+
+Deno.test("sink actor: halted, it waits for what is on its way, writes nothing more and closes no barrier", async () => {
+  const sink = new HeldSink();
+  const actor = new SinkActor(sink, neverFails, 0);
+  sink.holdWrites = true;
+  actor.accept(lines("on its way"), from(0));
+  await settle();
+  actor.accept(lines("not yet"), from(0));
+  const closing = rejects(actor.closeEpoch(), /Nothing more is written to held/);
+  let halted = false;
+  const halting = actor.halt().then(() => halted = true);
+  await settle();
+  equal(halted, false);
+  await sink.release();
+  await halting;
+  await closing;
+  deepEqual([sink.writes, sink.flushes], [["on its way\n"], 0]);
+});
