@@ -1,0 +1,33 @@
+/**
+ * What a part of the measurements is given.
+ *
+ * @module
+ */
+import type { Report } from "./report.ts";
+
+/** How much to measure. */
+export interface Scale {
+  /** Rounds of what is compared with a reference. */
+  readonly rounds: number;
+  /** Records of the canonical workload. */
+  readonly records: number;
+  /** Its pairs, one workload each. */
+  readonly workloadPairs: readonly number[];
+  /** Ids in the window. */
+  readonly windowIds: number;
+  /** Pairs that are inside at once. */
+  readonly insidePairs: number;
+  /** Seconds of what is measured in real time. */
+  readonly liveSeconds: number;
+}
+
+/** Where a part puts its files and its numbers. */
+export interface PartContext {
+  readonly scale: Scale;
+  readonly report: Report;
+  /** Its own, empty, gone afterwards. */
+  readonly directory: string;
+}
+
+/** One part. */
+export type Part = (context: PartContext) => Promise<void>;

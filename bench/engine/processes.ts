@@ -1,0 +1,91 @@
+/**
+ * Processes that are measured: the CPU time that one took, or has taken so far.
+ *
+ * A process can't ask for its children's CPU time here, so a shell does: `times` is in every POSIX shell, and counts all
+ * threads of what it has run, user and system. It reads the same clock for what is measured and for its reference.
+ *
+ * @module
+ */
+import { fileURLToPath } from "node:url";
+
+/** Fencepost's command line. */
+const MAIN = fileURLToPath(new URL("../../actors/main.ts", import.meta.url));
+
+/** What a process took. */
+export interface Took {
+  /** User and system, all threads, seconds. */
+  readonly cpuSeconds: number;
+  readonly wallSeconds: number;
+  readonly stderr: string;
+}
+
+/** `deno run` of Fencepost, the executable first. `--no-check`, as a compiled binary would not check types either. */
+export function fencepost(args: readonly string[]): string[] {
+  return deno(MAIN, args);
+}
+
+/** `deno run` of a script of this directory, or of any URL's. */
+export function script(name: string, args: readonly string[]): string[] {
+  return deno(fileURLToPath(new URL(name, import.meta.url)), args);
+}
+
+/**
+ * Runs a command to its end.
+ *
+ * @throws {Error} where it fails
+ */
+export async function measureProcess(command: readonly string[]): Promise<Took> {
+  const startedMs = performance.now();
+  // Its own stdout is out of the way of what `times` prints.
+  const { code, stdout, stderr } = await new Deno.Command("sh", {
+    args: ["-c", '"$@" >/dev/null; status=$?; times; exit $status', "sh", ...command],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).output();
+  const wallSeconds = (performance.now() - startedMs) / 1000;
+  const said = decoder.decode(stderr);
+  if (code !== 0) throw new Error(`Cannot measure ${command.join(" ")}: it ended with ${code}: ${said}`);
+  // The shell's own line, then that of what it has run: 0m1.234s 0m0.120s.
+  const line = decoder.decode(stdout).trim().split("\n")[1] ?? "";
+  const cpuSeconds = line.split(/\s+/).map(parseShellTime).reduce((sum, seconds) => sum + seconds, 0);
+  return { cpuSeconds, wallSeconds, stderr: said };
+}
+
+/**
+ * Runs a script that tells what it measured as JSON on stdout.
+ *
+ * @throws {Error} where it fails
+ */
+export async function askProcess<T>(command: readonly string[]): Promise<T> {
+  const [executable, ...args] = command as [string, ...string[]];
+  const { success, stdout } = await new Deno.Command(executable, { args, stderr: "inherit" }).output();
+  if (!success) throw new Error(`Cannot measure: ${command.join(" ")} failed`);
+  return JSON.parse(decoder.decode(stdout)) as T;
+}
+
+/** CPU time of a running process so far, all threads, seconds. Linux only, as it reads `/proc`, and to the 10 ms. */
+export async function cpuSecondsOf(pid: number): Promise<number> {
+  // By `cat`, since Deno lets nobody read /proc without all permissions.
+  const { stdout } = await new Deno.Command("cat", { args: [`/proc/${pid}/stat`] }).output();
+  // The name in parentheses may have blanks; utime and stime are the 12th and 13th behind it.
+  const fields = decoder.decode(stdout).split(") ").at(-1)?.split(" ") ?? [];
+  const ticks = Number(fields[11]) + Number(fields[12]);
+  if (Number.isNaN(ticks)) throw new Error(`Cannot read the CPU time of process ${pid}`);
+  return ticks / TICKS_PER_SECOND;
+}
+
+/** `sysconf(_SC_CLK_TCK)`: 100 on every Linux that Deno runs on. */
+const TICKS_PER_SECOND = 100;
+
+const decoder = new TextDecoder();
+
+function deno(path: string, args: readonly string[]): string[] {
+  const permissions = ["--allow-read", "--allow-write", "--allow-ffi"];
+  return [Deno.execPath(), "run", "--quiet", "--no-check", "--no-prompt", ...permissions, path, ...args];
+}
+
+function parseShellTime(text: string): number {
+  const [minutes = NaN, seconds = NaN] = text.replace("s", "").split("m").map(Number);
+  return minutes * 60 + seconds;
+}
