@@ -7,6 +7,7 @@
 
 /** Thrown by {@link assert}: an invariant of Fencepost itself does not hold. */
 export class AssertionFailed extends Error {
+  /** Tells the supervisor: this is ours, and the checkpoint is to be gone back to. */
   override readonly name = "AssertionFailed";
 }
 

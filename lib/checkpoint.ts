@@ -52,9 +52,13 @@ const SLICE_BYTES_MIN = 64 << 10;
 
 /** What a state was written with; another configuration can't read it. */
 export interface StateIdentity {
+  /** Width of a bucket, µs. */
   readonly bucketUs: number;
+  /** Width of the guard at a bucket's edges, µs. */
   readonly guardUs: number;
+  /** How many partitions share the devices. */
   readonly partitions: number;
+  /** Kind of the source: its positions mean nothing to another. */
   readonly sourceKind: string;
 }
 
@@ -62,12 +66,15 @@ export interface StateIdentity {
 export interface SplitState {
   /** As `SplitClock.state` gives it. */
   readonly clock: Json;
+  /** Event time that all partitions have reached, µs; null before the first record. */
   readonly watermarkUs: number | null;
+  /** The clock that ids expire by, µs; null before the first record. */
   readonly dedupClockUs: number | null;
   /** Position in the source. */
   readonly position: Json;
   /** Positions of the outputs. */
   readonly sink: Json;
+  /** Length of the dead letters, as their sink has it. */
   readonly deadLetters: Json;
   /** Counts of the split's own. */
   readonly counts: { readonly [name: string]: number };
@@ -75,16 +82,23 @@ export interface SplitState {
   readonly knownDeadLetters: readonly (readonly [number, string])[];
 }
 
-interface Range {
+/** Some chunks of a stream, by their numbers. */
+export interface Range {
+  /** The first one. */
   start: number;
+  /** The one behind the last. */
   end: number;
 }
 
 /** What {@link CheckpointLog.read} finds first. */
 export interface Manifest {
+  /** What the state was written with. */
   readonly identity: StateIdentity;
+  /** Of the checkpoint: each is one more than the last. */
   readonly number: number;
+  /** Chunks of the pairs' stream that are needed. */
   readonly pairs: Range;
+  /** Chunks of the stream with the rest: only the last checkpoint's. */
   readonly rest: Range;
   /** Of each partition's window: the numbers of its oldest and of its next id. */
   readonly windows: readonly (readonly [number, number])[];
@@ -99,13 +113,17 @@ interface Meta {
 
 /** A chunk, or a range of them, by stream and number. */
 export interface PlannedCommit {
+  /** Chunks to be written, before the manifest. */
   readonly put: { readonly stream: string; readonly id: number; readonly bytes: Uint8Array }[];
+  /** Chunks that are no longer needed once the manifest is durable. */
   readonly drop: { readonly stream: string; readonly start: number; readonly end: number }[];
+  /** What makes the others a checkpoint, in one atomic step. */
   readonly manifest: Uint8Array;
 }
 
 /** Where a chunk range is. */
 export interface StreamRange extends Range {
+  /** Name of the stream. */
   readonly stream: string;
 }
 
@@ -132,6 +150,7 @@ export class CheckpointLog {
   #counters = new Counters();
   #liveBytes = 0;
 
+  /** Begins at checkpoint 0; {@link CheckpointLog.readManifest} goes on from another. */
   constructor(checksum: Checksum, identity: StateIdentity, rules: readonly DwellRule[]) {
     this.#checksum = checksum;
     this.#identity = identity;
@@ -310,6 +329,7 @@ export class Restore {
   readonly #waiting: SavedEntry[][];
   readonly #meta: Uint8Array[] = [];
 
+  /** Puts chunks into partitions that are fresh; their number must be the manifest's. */
   constructor(
     checksum: Checksum,
     manifest: Manifest,

@@ -22,8 +22,11 @@ const SECTION_HEADER_BYTES = 7;
 
 /** What a section holds. */
 export const SECTION_PAIRS = 1;
+/** Section of the records that wait or are held. */
 export const SECTION_WAITING = 2;
+/** Section of what is kept as JSON. */
 export const SECTION_META = 3;
+/** Section of the dedup window's pages. */
 export const SECTION_WINDOW = 4;
 
 /** XXH64 with seed 0 of some bytes. */
@@ -31,6 +34,7 @@ export type Checksum = (bytes: Uint8Array) => bigint;
 
 /** What was stored is not what was written, or of another version. */
 export class DamagedCheckpointError extends Error {
+  /** Tells a damaged state from all else that can fail in reading one. */
   override readonly name = "DamagedCheckpointError";
 }
 
@@ -40,6 +44,7 @@ export class ChunkWriter {
   readonly chunks: Uint8Array[] = [];
   /** Where to write, from {@link at}; valid until the next {@link reserve}. */
   view: DataView;
+  /** Where the next byte goes. */
   at = 0;
   /** Bytes of all chunks, finished or not. */
   byteLength = 0;
@@ -50,6 +55,7 @@ export class ChunkWriter {
   #partition = 0;
   #type = 0;
 
+  /** Begins an empty chunk. */
   constructor(checksum: Checksum) {
     this.#checksum = checksum;
     this.#buffer = new Uint8Array(CHUNK_BYTES_MAX);
@@ -116,10 +122,15 @@ export class ChunkWriter {
 
 /** A section of a chunk that was read: its body is `view` from `start` to `end`. */
 export interface Section {
+  /** Number of the partition that it belongs to. */
   readonly partition: number;
+  /** One of the `SECTION_` constants. */
   readonly type: number;
+  /** The chunk's bytes. */
   readonly view: DataView;
+  /** Where the section's content begins in the view. */
   readonly start: number;
+  /** Where it ends. */
   readonly end: number;
 }
 

@@ -12,9 +12,13 @@ export class Counters {
   received = 0;
   /** Triggers by kind. */
   enter = 0;
+  /** EXIT triggers. */
   exit = 0;
+  /** DWELL triggers of our own. */
   dwell = 0;
+  /** DWELL triggers that an upstream made. */
   passedOn = 0;
+  /** RETRACT triggers. */
   retract = 0;
   /** Not novel. */
   suppressed = 0;

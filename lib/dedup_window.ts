@@ -47,9 +47,9 @@ export class DedupWindow {
   /** Ids that left before their time because `capacity` was reached. */
   evictedLive = 0;
   /** The dedup clock that it is asked by, in µs. Fields, since a number that is handed on costs an allocation. */
-  clockUs = -Infinity;
+  clockUs: number = -Infinity;
   /** The lowest dedup clock that it may still be asked by: {@link clockUs} itself, where clocks ascend. */
-  oldestClockUs = -Infinity;
+  oldestClockUs: number = -Infinity;
 
   readonly #ttlUs: number;
   readonly #capacity: number;
@@ -66,6 +66,7 @@ export class DedupWindow {
   #ascends = true;
   #lastClockUs = -Infinity;
 
+  /** An empty window; memory comes with the ids. */
   constructor(options: DedupWindowOptions) {
     assert(options.capacity >= 1, "a window holds at least one id");
     this.#ttlUs = options.ttlUs;

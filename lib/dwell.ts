@@ -75,25 +75,37 @@ export interface DwellOutcomes {
 
 /** A threshold that a visit earned. */
 export interface Earned {
+  /** When the visit began, µs. */
   readonly enteredAtUs: number;
+  /** Which threshold was earned, µs. */
   readonly thresholdUs: number;
+  /** Whether a late record brought it. */
   readonly late: boolean;
+  /** Whether its ENTER came when the window could no longer vouch for it. */
   readonly beyondWindow: boolean;
 }
 
 /** A late record that is older than what was applied. */
 export interface OldRecord {
+  /** ENTER, EXIT or STALE. */
   readonly kind: Kind;
+  /** Event time, µs. */
   readonly timeUs: number;
+  /** The seq as a number that stands for it; NaN for none. */
   readonly seqKey: number;
+  /** Whether Admit had suppressed it on arrival. */
   readonly suppressed: boolean;
+  /** Whether the window could no longer vouch for it on arrival. */
   readonly beyondWindow: boolean;
 }
 
 /** The configuration of the rules. */
 export interface DwellOptions {
+  /** Bucket and guard: they say what is the same crossing. */
   readonly widths: IdentityOptions;
+  /** How far the time of a copy may be off, µs. */
   readonly maxSkewUs: number;
+  /** What an ENTER does while inside. */
   readonly onReenter: "restart" | "continue";
   /** Thresholds in µs, ascending, by the pair's RULE. */
   readonly thresholdsUs: readonly (readonly number[])[];
@@ -110,6 +122,7 @@ export class DwellRules {
   readonly #outcomes: DwellOutcomes;
   readonly #counters: Counters;
 
+  /** Works on the rows of a partition's pairs. */
   constructor(
     parts: { pairs: PairTable; wheel: TimingWheel; counters: Counters; outcomes: DwellOutcomes },
     options: DwellOptions,

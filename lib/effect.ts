@@ -7,29 +7,39 @@
  */
 
 /** Longest trigger line: ids at six bytes a byte when escaped, attributes, and the rest. */
-export const TRIGGER_BYTES_MAX = 2 * 6 * 256 + 16 * 1024 + 6 * 64 + 512;
+export const TRIGGER_BYTES_MAX: number = 2 * 6 * 256 + 16 * 1024 + 6 * 64 + 512;
 
 /** A record that goes to the dead letters with the reason LATE. */
 export interface LateRecord {
+  /** The record's bytes. */
   readonly record: Uint8Array;
+  /** Where it stands in the source, bytes. */
   readonly offset: number;
+  /** Which line it is. */
   readonly line: number;
+  /** Its event time, µs. */
   readonly eventTimeUs: number;
+  /** The watermark that it came behind, µs. */
   readonly watermarkUs: number;
 }
 
 /** See the module's header. */
 export class EffectBuffer {
+  /** Lines of triggers, each with its line end. */
   bytes: Uint8Array = new Uint8Array(1 << 16);
+  /** How much of it is filled. */
   byteLength = 0;
   /** How many trigger lines there are. */
   count = 0;
   /** Each line's end and event time, kept only where triggers leave in event-time order. */
   readonly ends: number[] | null;
+  /** Event time of each line, µs; null where they leave as they come. */
   readonly eventTimesUs: number[] | null;
+  /** Records that came too late to leave in order. */
   readonly lateRecords: LateRecord[] = [];
 
   /** @param ordered whether lines will have to be put in event-time order */
+  /** Where triggers leave in order, their times are kept beside. */
   constructor(ordered: boolean) {
     this.ends = ordered ? [] : null;
     this.eventTimesUs = ordered ? [] : null;

@@ -14,6 +14,7 @@ export class FenceRules {
   readonly thresholdsUs: readonly (readonly number[])[];
   readonly #patterns: readonly Uint8Array[];
 
+  /** Compiles the patterns; the order of the rules is kept. */
   constructor(rules: readonly DwellRule[]) {
     this.#patterns = rules.map((rule) => encoder.encode(rule.fence));
     this.thresholdsUs = [[], ...rules.map((rule) => rule.afterUs)];

@@ -60,6 +60,7 @@ export class HashIndex {
   #size = 0;
 
   /** @param hashOf tells a stored value's hash again, when a table grows or an entry leaves */
+  /** `hashOf` tells the hash of a number that is stored: it is asked for when a table splits. */
   constructor(hashOf: (value: number) => number) {
     this.#hashOf = hashOf;
   }

@@ -66,7 +66,9 @@ export interface IdentityOptions {
 export class Identity {
   /** The last ids: words 0 to 3 the id that may leave, 4 to 7 the edge's; each lane's high word first. */
   readonly lanes = new Uint32Array(8);
+  /** Width of a bucket, µs. */
   readonly bucketUs: number;
+  /** Width of the guard at a bucket's edges, µs. */
   readonly guardUs: number;
 
   readonly #hash: XXHashAPI;
@@ -232,7 +234,7 @@ export function writeLanesHex(target: Uint8Array, at: number, lanes: Uint32Array
 }
 
 /** What {@link edgeBehind} answers in the middle of a bucket. */
-export const NO_EDGE = -1;
+export const NO_EDGE: number = -1;
 
 /**
  * The bucket whose end is the boundary that an event is near: `bucket - 1` at less than `guard` after the start of its

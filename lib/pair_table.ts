@@ -37,11 +37,13 @@ export const ENTER = 0;
 export const END = 1;
 /** The same two of the visit before it. */
 export const PREVIOUS_ENTER = 2;
+/** When the visit before it ended. */
 export const PREVIOUS_END = 3;
 /** Event time of the last record that the dwell logic applied. */
 export const APPLIED = 4;
 /** Event time of the latest ENTER, and EXIT, that was emitted: the pair's memory. */
 export const TOLD_ENTER = 5;
+/** The same of EXIT. */
 export const TOLD_EXIT = 6;
 /** The highest event time of any record of the pair. */
 export const SEEN = 7;
@@ -74,6 +76,7 @@ export const LIVE = 1 << 0;
 export const INSIDE = 1 << 1;
 /** FLAGS: there is a visit, current or ended; and one before it. */
 export const HAS_VISIT = 1 << 2;
+/** Flag: there was a visit before the last one. */
 export const HAS_PREVIOUS = 1 << 3;
 /** FLAGS: the kind last told where triggers leave in order: 0 none, 1 ENTER, 2 EXIT. */
 export const LAST_TOLD_SHIFT = 4;
@@ -81,6 +84,7 @@ export const LAST_TOLD_SHIFT = 4;
 export const APPLIED_KINDS_SHIFT = 6;
 /** FLAGS: how the visit, and the one before, ended. */
 export const END_KIND_SHIFT = 9;
+/** The same of the visit before: {@link END_KIND_SHIFT}. */
 export const PREVIOUS_END_KIND_SHIFT = 11;
 /** FLAGS: number of the next threshold of the visit, 0 to 16. */
 export const NEXT_SHIFT = 13;
@@ -95,18 +99,26 @@ const FLAGS_SAVED = (1 << 18) - 1;
 
 /** How a visit ended. */
 export const ENDED_BY_NOTHING = 0;
+/** The visit was ended by an EXIT. */
 export const ENDED_BY_EXIT = 1;
+/** The visit was ended by a STALE. */
 export const ENDED_BY_STALE = 2;
+/** The visit was ended by the next ENTER. */
 export const ENDED_BY_ENTER = 3;
 
 /** Columns of seqs: numbers that stand for them ({@link seqKeyOf}), NaN for none. */
 export const SEQS = 6;
+/** Seq of the ENTER that began the visit. */
 export const ENTER_SEQ = 0;
 /** Of the last EXIT that ended a visit. */
 export const EXIT_SEQ = 1;
+/** Seq of the ENTER of the visit before. */
 export const PREVIOUS_ENTER_SEQ = 2;
+/** Seq of the EXIT of the visit before. */
 export const PREVIOUS_EXIT_SEQ = 3;
+/** Seq of the latest ENTER that was emitted. */
 export const TOLD_ENTER_SEQ = 4;
+/** Seq of the latest EXIT that was emitted. */
 export const TOLD_EXIT_SEQ = 5;
 
 const ARENA_SEGMENT_BYTES = 1 << 15;
@@ -116,7 +128,7 @@ const CLASS_MASK = (1 << CLASS_BITS) - 1;
 const KEY_HEADER = 2;
 
 /** Longest image of a row: see {@link PairTable.writeImage}. */
-export const IMAGE_BYTES_MAX = 4 + 3 + TIME_COLUMNS * 8 + 12 + SEQS * 8 + KEY_HEADER + 512;
+export const IMAGE_BYTES_MAX: number = 4 + 3 + TIME_COLUMNS * 8 + 12 + SEQS * 8 + KEY_HEADER + 512;
 
 const IMAGE_LIVE = 1;
 const IMAGE_KEY = 2;
@@ -133,14 +145,21 @@ interface ArenaClass {
 
 /** See the module's header. Reads and writes of times and words go to {@link times} and {@link words} directly. */
 export class PairTable {
+  /** Segments of the times: row `r` is in segment `r >>> ROW_BITS`. */
   readonly times: Float64Array[] = [];
+  /** Segments of the words, likewise. */
   readonly words: Int32Array[] = [];
+  /** The wheel's links, which lie in the words. */
   readonly links: WheelLinks = new WheelLinks(this.words, { stride: WORDS, offset: LINKS });
   /** Where the key last given to {@link locate} lies. */
   keyBytes: Uint8Array = new Uint8Array(0);
+  /** Where the device's id begins in {@link keyBytes}. */
   deviceStart = 0;
+  /** Where it ends. */
   deviceEnd = 0;
+  /** Where the fence's id begins. */
   fenceStart = 0;
+  /** Where it ends. */
   fenceEnd = 0;
 
   /** The same rows as {@link times} and {@link words}. */
@@ -180,18 +199,22 @@ export class PairTable {
     return sum;
   }
 
+  /** A time of a row, µs. */
   time(row: number, column: number): number {
     return (this.times[row >>> ROW_BITS] as Float64Array)[(row & ROW_MASK) * TIMES + column] as number;
   }
 
+  /** Sets a time of a row, µs. */
   setTime(row: number, column: number, valueUs: number): void {
     (this.times[row >>> ROW_BITS] as Float64Array)[(row & ROW_MASK) * TIMES + column] = valueUs;
   }
 
+  /** A word of a row. */
   word(row: number, column: number): number {
     return (this.words[row >>> ROW_BITS] as Int32Array)[(row & ROW_MASK) * WORDS + column] as number;
   }
 
+  /** Sets a word of a row. */
   setWord(row: number, column: number, value: number): void {
     (this.words[row >>> ROW_BITS] as Int32Array)[(row & ROW_MASK) * WORDS + column] = value;
   }
@@ -202,6 +225,7 @@ export class PairTable {
     return seqs === undefined ? NaN : seqs[(row & ROW_MASK) * SEQS + column] as number;
   }
 
+  /** Sets a seq of a row, as the number that stands for it. */
   setSeq(row: number, column: number, key: number): void {
     let seqs = this.#seqs[row >>> ROW_BITS];
     if (seqs === undefined) {

@@ -80,7 +80,9 @@ const encoder = new TextEncoder();
 
 /** A number that several partitions share a bound of. */
 export class SharedCount {
+  /** How many there are now. */
   value = 0;
+  /** `capacity` is how many there should be at most. */
   constructor(readonly capacity: number) {}
 }
 
@@ -94,10 +96,15 @@ export interface SharedBounds {
 
 /** See the module's header. */
 export class Partition {
+  /** What happened. */
   readonly counters = new Counters();
+  /** The pairs of its devices. */
   readonly pairs = new PairTable();
+  /** Which ids were told lately. */
   readonly window: DedupWindow;
+  /** The records that wait or are held. */
   readonly waiting: ReorderBuffer;
+  /** What was told and is in no checkpoint. */
   readonly ledger = new ToldLedger();
 
   readonly #config: Config;
@@ -120,6 +127,7 @@ export class Partition {
   #candidates: { row: number; seenUs: number }[] = [];
   #searchAtSize = 0;
 
+  /** An empty partition; a checkpoint's is restored into it. */
   constructor(
     config: Config,
     parts: { identity: Identity; rules: FenceRules; bounds: SharedBounds; effects: EffectBuffer },

@@ -14,17 +14,21 @@ export const OLDEST_EVENT_TIME_US = 946_684_800_000_000;
 
 /** What a record says of time, and what it is judged by. */
 export interface Times {
+  /** Event time, µs. */
   readonly eventTimeUs: number;
   /** NaN where the record carries none. */
   readonly ingestTimeUs: number;
   /** Before this record. */
   readonly dedupClockUs: number;
+  /** The wall clock, µs. */
   readonly wallUs: number;
 }
 
 /** Why a record's times can't be. */
 export interface Implausible {
+  /** Reason of the dead letter. */
   readonly reason: "TIME_TOO_OLD" | "TIME_IN_FUTURE";
+  /** What it tells a person. */
   readonly detail: string;
 }
 

@@ -21,7 +21,9 @@ export interface OversizeRecord {
 export interface RecordBatch {
   /** Holds the records' bytes; record `i` is `bytes[starts[i] .. ends[i])`, without line end or byte order mark. */
   readonly bytes: Uint8Array;
+  /** Where each record begins in `bytes`. */
   readonly starts: Uint32Array;
+  /** Where each ends, without its line end. */
   readonly ends: Uint32Array;
   /** Where each record begins in its source: a byte offset in a file or pipe, a Kafka offset. */
   readonly offsets: Float64Array;

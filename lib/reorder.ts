@@ -45,7 +45,7 @@ const CLOCK = 1;
 const ARRIVAL = 2;
 
 /** Bytes of an entry in a checkpoint, at most, besides its seq and attributes: see {@link ReorderBuffer.writeImage}. */
-export const ENTRY_BYTES = 5 + 4 * 8 + 8 + 3;
+export const ENTRY_BYTES: number = 5 + 4 * 8 + 8 + 3;
 
 /** What only some waiting records have. */
 export interface EntryExtras {
@@ -53,29 +53,43 @@ export interface EntryExtras {
   readonly seqKey: number;
   /** The seq's text and the attributes, for a trigger that is yet to leave; empty where it has left. */
   readonly seq: Uint8Array;
+  /** The attributes' JSON text. */
   readonly attributes: Uint8Array;
 }
 
 /** A record that begins to wait. */
 export interface NewEntry {
+  /** Row of its pair. */
   readonly row: number;
+  /** ENTER, EXIT or STALE. */
   readonly kind: Kind;
+  /** Event time, µs. */
   readonly timeUs: number;
   /** The dedup clock that it came with. */
   readonly clockUs: number;
+  /** Whether Admit suppressed it. */
   readonly suppressed: boolean;
+  /** Whether the window could no longer vouch for it. */
   readonly beyondWindow: boolean;
+  /** Null for the most of them. */
   readonly extras: EntryExtras | null;
 }
 
 /** An entry as {@link ReorderBuffer.readImages} found it. */
 export interface SavedEntry {
+  /** Row of its pair. */
   readonly row: number;
+  /** Kind and the bits beside it. */
   readonly flags: number;
+  /** Event time, µs. */
   readonly timeUs: number;
+  /** The dedup clock when it came, µs. */
   readonly clockUs: number;
+  /** Which record of the partition it was. */
   readonly arrival: number;
+  /** The watermark at which its group is taken, µs; NaN where it is not held. */
   readonly dueUs: number;
+  /** Null for the most of them. */
   readonly extras: EntryExtras | null;
 }
 
@@ -105,6 +119,7 @@ export class ReorderBuffer {
   #byArrivalHead = 0;
 
   /** @param options whether {@link oldestClockUs} will be asked for */
+  /** `tracksClocks` where triggers leave in order: an id is then put in by the clock of its record's arrival. */
   constructor(options: { readonly tracksClocks: boolean }) {
     this.#byArrival = options.tracksClocks ? [] : null;
     const links = new WheelLinks(this.#words, { stride: WORDS, offset: LINKS });
@@ -131,20 +146,24 @@ export class ReorderBuffer {
     return this.#words.length * SEGMENT_ROWS * (NUMBERS * 8 + WORDS * 4) + this.#wheel.byteLength;
   }
 
+  /** Event time of an entry, µs. */
   timeUs(entry: number): number {
     return this.#number(entry, TIME);
   }
 
+  /** The dedup clock when it came, µs. */
   clockUs(entry: number): number {
     return this.#number(entry, CLOCK);
   }
 
+  /** Row of its pair. */
   row(entry: number): number {
     return (this.#words[entry >>> SEGMENT_BITS] as Int32Array)[
       (entry & SEGMENT_MASK) * WORDS + ROW
     ] as number;
   }
 
+  /** ENTER, EXIT or STALE. */
   kind(entry: number): Kind {
     return (this.#flags(entry) & KIND_MASK) as Kind;
   }
@@ -159,18 +178,22 @@ export class ReorderBuffer {
     return (this.#flags(entry) & HELD) !== 0;
   }
 
+  /** Whether Admit suppressed it on arrival. */
   suppressed(entry: number): boolean {
     return (this.#flags(entry) & SUPPRESSED) !== 0;
   }
 
+  /** Whether the window could no longer vouch for it on arrival. */
   beyondWindow(entry: number): boolean {
     return (this.#flags(entry) & BEYOND_WINDOW) !== 0;
   }
 
+  /** What only some entries have. */
   extras(entry: number): EntryExtras | undefined {
     return this.#extras.size === 0 ? undefined : this.#extras.get(entry);
   }
 
+  /** The seq as a number that stands for it; NaN for none. */
   seqKey(entry: number): number {
     return this.extras(entry)?.seqKey ?? NaN;
   }

@@ -45,10 +45,15 @@ export interface Now {
 
 /** Configuration of a split's clocks. Durations in µs. */
 export interface SplitClockOptions {
+  /** How far the watermark stays behind, µs. */
   readonly latenessUs: number;
+  /** How near to the wall clock a record must arrive to be followed on from, µs. */
   readonly liveWithinUs: number;
+  /** How long a source that keeps nothing must have been open before it is followed, µs. */
   readonly settleUs: number;
+  /** Time between two ticks, µs. */
   readonly tickUs: number;
+  /** How far in the future a time may be, µs. */
   readonly maxFutureSkewUs: number;
   /** Whether the wall clock may move the watermark on at all. */
   readonly live: boolean;
@@ -59,11 +64,11 @@ export interface SplitClockOptions {
 /** See the module's header. All times are µs since the epoch, −Infinity before the first record. */
 export class SplitClock {
   /** The watermark. */
-  watermarkUs = -Infinity;
+  watermarkUs: number = -Infinity;
   /** The watermark before the record that was observed last. */
-  watermarkBeforeUs = -Infinity;
+  watermarkBeforeUs: number = -Infinity;
   /** The dedup clock, the last record counted. */
-  dedupClockUs = -Infinity;
+  dedupClockUs: number = -Infinity;
   /** Whether a record without an ingest time has moved time far on: it does so for all devices. */
   warnedFutureRecord = false;
 
@@ -83,6 +88,7 @@ export class SplitClock {
   #lastTick: Now | null = null;
   #following = false;
 
+  /** Before the first record all clocks are −Infinity. */
   constructor(options: SplitClockOptions) {
     this.#options = options;
   }

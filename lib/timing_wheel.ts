@@ -21,7 +21,7 @@
  */
 
 /** No row. */
-export const NO_ROW = -1;
+export const NO_ROW: number = -1;
 
 const TICK_US = 0x1_0000;
 const FINE_SLOTS = 256;
@@ -42,8 +42,11 @@ const INSERTION_SORT_MAX = 32;
 
 /** Where the rows' deadlines are: at `offset` of every `stride` doubles of the segments of 4,096 rows, in µs. */
 export interface WheelDeadlines {
+  /** Segments of the times. */
   readonly segments: readonly Float64Array[];
+  /** Numbers from one row's to the next's. */
   readonly stride: number;
+  /** Where in a row it is. */
   readonly offset: number;
 }
 
@@ -57,6 +60,7 @@ export class WheelLinks {
   readonly #offset: number;
 
   /** @param segments belongs to the rows' owner, who adds to it as rows come */
+  /** Links that lie in somebody's words. */
   constructor(segments: readonly Int32Array[], layout: { readonly stride: number; readonly offset: number }) {
     this.#segments = segments;
     this.#stride = layout.stride;
@@ -77,12 +81,14 @@ export class WheelLinks {
     ] as number;
   }
 
+  /** Sets the row that follows. */
   setNext(row: number, value: number): void {
     (this.#segments[row >>> LINK_SEGMENT_BITS] as Int32Array)[
       (row & LINK_SEGMENT_MASK) * this.#stride + this.#offset
     ] = value;
   }
 
+  /** Sets the row before. */
   setPrevious(row: number, value: number): void {
     (this.#segments[row >>> LINK_SEGMENT_BITS] as Int32Array)[
       (row & LINK_SEGMENT_MASK) * this.#stride + this.#offset + 1
@@ -111,7 +117,7 @@ export class TimingWheel {
   #runLength = 0;
 
   /** Nothing is due before this: whoever asks often looks here first. */
-  quietUntilUs = Infinity;
+  quietUntilUs: number = Infinity;
 
   #scratch = new Int32Array(64);
 
@@ -119,6 +125,7 @@ export class TimingWheel {
    * @param links the rows' own
    * @param deadlines must not change for a row while it is scheduled
    */
+  /** An empty wheel over rows that somebody else keeps. */
   constructor(links: WheelLinks, deadlines: WheelDeadlines) {
     this.#links = links;
     this.#deadlines = deadlines.segments;

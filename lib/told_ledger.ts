@@ -18,6 +18,7 @@ export interface ToldEntry {
   readonly id: string;
   /** The edge id that goes with it, or null. */
   readonly edge: string | null;
+  /** Its event time, µs. */
   readonly eventTimeUs: number;
   /** The dedup clock at which it is forgotten: nothing that could bring it again can still be accepted then. */
   readonly expiresUs: number;

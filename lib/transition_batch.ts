@@ -11,29 +11,47 @@ import type { Kind } from "./kind.ts";
 
 /** Where the ids, seq and attributes of a decoded transition lie, all in `bytes`. Equal start and end: not there. */
 export interface TransitionFields {
+  /** What happened. */
   readonly kind: Kind;
+  /** What the ranges below point into. */
   readonly bytes: Uint8Array;
+  /** Where the device's id begins. */
   readonly deviceStart: number;
+  /** Where it ends. */
   readonly deviceEnd: number;
+  /** Where the fence's id begins. */
   readonly fenceStart: number;
+  /** Where it ends. */
   readonly fenceEnd: number;
+  /** When it happened, µs. */
   readonly eventTimeUs: number;
+  /** Where the seq begins; at its end where there is none. */
   readonly seqStart: number;
+  /** Where it ends. */
   readonly seqEnd: number;
+  /** Where the attributes begin; at their end where there are none. */
   readonly attributesStart: number;
+  /** Where they end. */
   readonly attributesEnd: number;
 }
 
 /** Where the record itself is, for a dead letter, and the clocks at its place. */
 export interface TransitionContext {
+  /** The watermark before it, µs: whether it is late. */
   readonly watermarkBeforeUs: number;
+  /** The dedup clock with it, µs. */
   readonly dedupClockUs: number;
   /** Hash of the device id, by which it was routed. */
   readonly deviceHash: number;
+  /** The record's bytes, for a dead letter. */
   readonly recordBytes: Uint8Array;
+  /** Where it begins in them. */
   readonly recordStart: number;
+  /** Where it ends. */
   readonly recordEnd: number;
+  /** Where it stands in the source, bytes. */
   readonly offset: number;
+  /** Which line it is. */
   readonly line: number;
   /** It was a dead letter with the reason LATE before a crash: so it is late again, and not written again. */
   readonly knownLate: boolean;
@@ -65,13 +83,16 @@ const LINE = 4;
 
 /** See the module's header. */
 export class TransitionBatch {
+  /** How many transitions it holds at most. */
   readonly capacity: number;
+  /** How many it holds. */
   count = 0;
   readonly #integers: Int32Array;
   readonly #numbers: Float64Array;
   readonly #bytes: Uint8Array[] = [];
   readonly #recordBytes: Uint8Array[] = [];
 
+  /** An empty batch of so many rows. */
   constructor(capacity: number) {
     this.capacity = capacity;
     this.#integers = new Int32Array(capacity * COLUMNS);
@@ -119,54 +140,67 @@ export class TransitionBatch {
     this.#recordBytes.push(context.recordBytes);
   }
 
+  /** What the ranges of a row point into. */
   bytes(row: number): Uint8Array {
     return this.#bytes[row] as Uint8Array;
   }
 
+  /** What happened. */
   kind(row: number): Kind {
     return this.#integers[row * COLUMNS + KIND] as Kind;
   }
 
+  /** Where the device's id begins. */
   deviceStart(row: number): number {
     return this.#integers[row * COLUMNS + DEVICE_START] as number;
   }
 
+  /** Where it ends. */
   deviceEnd(row: number): number {
     return this.#integers[row * COLUMNS + DEVICE_END] as number;
   }
 
+  /** Where the fence's id begins. */
   fenceStart(row: number): number {
     return this.#integers[row * COLUMNS + FENCE_START] as number;
   }
 
+  /** Where it ends. */
   fenceEnd(row: number): number {
     return this.#integers[row * COLUMNS + FENCE_END] as number;
   }
 
+  /** Where the seq begins. */
   seqStart(row: number): number {
     return this.#integers[row * COLUMNS + SEQ_START] as number;
   }
 
+  /** Where it ends. */
   seqEnd(row: number): number {
     return this.#integers[row * COLUMNS + SEQ_END] as number;
   }
 
+  /** Where the attributes begin. */
   attributesStart(row: number): number {
     return this.#integers[row * COLUMNS + ATTRIBUTES_START] as number;
   }
 
+  /** Where they end. */
   attributesEnd(row: number): number {
     return this.#integers[row * COLUMNS + ATTRIBUTES_END] as number;
   }
 
+  /** The device's hash, by which it was routed. */
   deviceHash(row: number): number {
     return this.#integers[row * COLUMNS + DEVICE_HASH] as number;
   }
 
+  /** Whether its dead letter for being late is written already. */
   knownLate(row: number): boolean {
     return this.#integers[row * COLUMNS + KNOWN_LATE] === 1;
   }
 
+  /** When it happened, µs. */
   eventTimeUs(row: number): number {
     return this.#numbers[row * NUMBERS + EVENT_TIME] as number;
   }
@@ -181,10 +215,12 @@ export class TransitionBatch {
     return this.#numbers[row * NUMBERS + DEDUP_CLOCK] as number;
   }
 
+  /** Where it stands in the source, bytes. */
   offset(row: number): number {
     return this.#numbers[row * NUMBERS + OFFSET] as number;
   }
 
+  /** Which line it is. */
   line(row: number): number {
     return this.#numbers[row * NUMBERS + LINE] as number;
   }

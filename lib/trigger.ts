@@ -43,26 +43,39 @@ const ESCAPES: readonly (Uint8Array | undefined)[] = Array.from({ length: 0x5d }
 
 /** What one trigger says. One object is used for all of them. */
 export class TriggerFields {
-  kind: keyof typeof KINDS = "ENTER";
+  /** What it tells of. */
+  kind: "ENTER" | "EXIT" | "DWELL" | "RETRACT" = "ENTER";
+  /** What the ranges below point into. */
   bytes: Uint8Array = new Uint8Array(0);
+  /** Where the device's id begins. */
   deviceStart = 0;
+  /** Where it ends. */
   deviceEnd = 0;
+  /** Where the fence's id begins. */
   fenceStart = 0;
+  /** Where it ends. */
   fenceEnd = 0;
+  /** Event time, µs. */
   eventTimeUs = 0;
   /** When the visit began; NaN for a trigger that does not say. */
-  enteredAtUs = NaN;
+  enteredAtUs: number = NaN;
   /** The threshold in µs, of a DWELL of our own; NaN otherwise. */
-  dwellUs = NaN;
+  dwellUs: number = NaN;
   /** How long the visit lasted in µs; NaN for a trigger that does not say. */
-  visitUs = NaN;
+  visitUs: number = NaN;
   /** The buffer of seq and attributes; it may be another one than that of the ids. */
   extraBytes: Uint8Array = this.bytes;
+  /** Where the attributes begin; at their end where there are none. */
   attributesStart = 0;
+  /** Where they end. */
   attributesEnd = 0;
+  /** Where the seq begins; at its end where there is none. */
   seqStart = 0;
+  /** Where it ends. */
   seqEnd = 0;
+  /** Whether it came at or behind the watermark. */
   late = false;
+  /** Whether the window could no longer vouch that it is new. */
   beyondWindow = false;
   /** It is not put in event-time order, even where others are. */
   leavesAtOnce = false;
@@ -156,15 +169,21 @@ function copy(target: Uint8Array, at: number, source: Uint8Array): number {
 
 /** A trigger that was read back from a sink. */
 export interface ToldTrigger {
+  /** The id, 32 hex digits. */
   readonly id: string;
   /** One of the `CODE_…` constants of identity.ts, as a character. */
   readonly code: "E" | "X" | "D" | "P" | "R";
+  /** The device's id. */
   readonly device: string;
+  /** The fence's id. */
   readonly fence: string;
+  /** Event time, µs. */
   readonly eventTimeUs: number;
+  /** The seq as text; null where there is none. */
   readonly seq: string | null;
   /** When the visit began, of a DWELL of our own; else null. */
   readonly enteredAtUs: number | null;
+  /** Whether it says that it was late. */
   readonly late: boolean;
 }
 
