@@ -66,7 +66,7 @@ export interface StateIdentity {
 export interface SplitState {
   /** As `SplitClock.state` gives it. */
   readonly clock: Json;
-  /** Event time that all partitions have reached, µs; null before the first record. */
+  /** The watermark at the checkpoint's barrier, µs; null before the first record. */
   readonly watermarkUs: number | null;
   /** The clock that ids expire by, µs; null before the first record. */
   readonly dedupClockUs: number | null;
@@ -74,7 +74,7 @@ export interface SplitState {
   readonly position: Json;
   /** Positions of the outputs. */
   readonly sink: Json;
-  /** Length of the dead letters, as their sink has it. */
+  /** Position of the dead letters, as their sink gives it. */
   readonly deadLetters: Json;
   /** Counts of the split's own. */
   readonly counts: { readonly [name: string]: number };
@@ -90,7 +90,7 @@ export interface Range {
   end: number;
 }
 
-/** What {@link CheckpointLog.read} finds first. */
+/** What {@link CheckpointLog.readManifest} gives: which chunks make up a checkpoint. */
 export interface Manifest {
   /** What the state was written with. */
   readonly identity: StateIdentity;
@@ -111,7 +111,7 @@ interface Meta {
   readonly ledgers: readonly LedgerJson[];
 }
 
-/** A chunk, or a range of them, by stream and number. */
+/** What a store does for one checkpoint: chunks are named by stream and number. */
 export interface PlannedCommit {
   /** Chunks to be written, before the manifest. */
   readonly put: { readonly stream: string; readonly id: number; readonly bytes: Uint8Array }[];
@@ -150,7 +150,7 @@ export class CheckpointLog {
   #counters = new Counters();
   #liveBytes = 0;
 
-  /** Begins at checkpoint 0; {@link CheckpointLog.readManifest} goes on from another. */
+  /** Begins at checkpoint 0; {@link CheckpointLog.restore} goes on from another. */
   constructor(checksum: Checksum, identity: StateIdentity, rules: readonly DwellRule[]) {
     this.#checksum = checksum;
     this.#identity = identity;
