@@ -35,15 +35,15 @@ export const TIMES = ROW_BYTES / 8;
 export const ENTER = 0;
 /** When it ended; while inside, its next deadline, 0 for none. */
 export const END = 1;
-/** The same two of the visit before it. */
+/** When the visit before it began. */
 export const PREVIOUS_ENTER = 2;
 /** When the visit before it ended. */
 export const PREVIOUS_END = 3;
 /** Event time of the last record that the dwell logic applied. */
 export const APPLIED = 4;
-/** Event time of the latest ENTER, and EXIT, that was emitted: the pair's memory. */
+/** Event time of the latest ENTER that was emitted: with {@link TOLD_EXIT} the pair's memory. */
 export const TOLD_ENTER = 5;
-/** The same of EXIT. */
+/** Event time of the latest EXIT that was emitted. */
 export const TOLD_EXIT = 6;
 /** The highest event time of any record of the pair. */
 export const SEEN = 7;
@@ -74,17 +74,17 @@ const KEY_BYTES_INLINE = ROW_BYTES - KEY_AT;
 export const LIVE = 1 << 0;
 /** FLAGS: a visit is going on. */
 export const INSIDE = 1 << 1;
-/** FLAGS: there is a visit, current or ended; and one before it. */
+/** FLAGS: there is a visit, current or ended. */
 export const HAS_VISIT = 1 << 2;
-/** Flag: there was a visit before the last one. */
+/** FLAGS: there is a visit before that one. */
 export const HAS_PREVIOUS = 1 << 3;
 /** FLAGS: the kind last told where triggers leave in order: 0 none, 1 ENTER, 2 EXIT. */
 export const LAST_TOLD_SHIFT = 4;
 /** FLAGS: the kinds applied at the microsecond APPLIED, one bit each for ENTER, EXIT, STALE. */
 export const APPLIED_KINDS_SHIFT = 6;
-/** FLAGS: how the visit, and the one before, ended. */
+/** FLAGS: how the visit ended, one of the `ENDED_BY_` constants in 2 bits. */
 export const END_KIND_SHIFT = 9;
-/** The same of the visit before: {@link END_KIND_SHIFT}. */
+/** FLAGS: how the visit before it ended, likewise. */
 export const PREVIOUS_END_KIND_SHIFT = 11;
 /** FLAGS: number of the next threshold of the visit, 0 to 16. */
 export const NEXT_SHIFT = 13;
@@ -97,7 +97,7 @@ const UNSAVED_KEY = 1 << 20;
 const KEY_IN_ARENA = 1 << 21;
 const FLAGS_SAVED = (1 << 18) - 1;
 
-/** How a visit ended. */
+/** The visit has not ended. */
 export const ENDED_BY_NOTHING = 0;
 /** The visit was ended by an EXIT. */
 export const ENDED_BY_EXIT = 1;
@@ -147,7 +147,7 @@ interface ArenaClass {
 export class PairTable {
   /** Segments of the times: row `r` is in segment `r >>> ROW_BITS`. */
   readonly times: Float64Array[] = [];
-  /** Segments of the words, likewise. */
+  /** Segments of the words, likewise: the same memory as {@link times}. */
   readonly words: Int32Array[] = [];
   /** The wheel's links, which lie in the words. */
   readonly links: WheelLinks = new WheelLinks(this.words, { stride: WORDS, offset: LINKS });
@@ -199,7 +199,7 @@ export class PairTable {
     return sum;
   }
 
-  /** A time of a row, µs. */
+  /** A time of a row, µs, by its column ({@link ENTER} to {@link SEEN}); 0 for never. */
   time(row: number, column: number): number {
     return (this.times[row >>> ROW_BITS] as Float64Array)[(row & ROW_MASK) * TIMES + column] as number;
   }
@@ -209,7 +209,7 @@ export class PairTable {
     (this.times[row >>> ROW_BITS] as Float64Array)[(row & ROW_MASK) * TIMES + column] = valueUs;
   }
 
-  /** A word of a row. */
+  /** A word of a row, by its column ({@link FLAGS} to {@link WAITING}). */
   word(row: number, column: number): number {
     return (this.words[row >>> ROW_BITS] as Int32Array)[(row & ROW_MASK) * WORDS + column] as number;
   }
@@ -225,7 +225,7 @@ export class PairTable {
     return seqs === undefined ? NaN : seqs[(row & ROW_MASK) * SEQS + column] as number;
   }
 
-  /** Sets a seq of a row, as the number that stands for it. */
+  /** Sets a seq of a row, as the number that stands for it; NaN for none. */
   setSeq(row: number, column: number, key: number): void {
     let seqs = this.#seqs[row >>> ROW_BITS];
     if (seqs === undefined) {
