@@ -11,7 +11,7 @@ import type { Kind } from "./kind.ts";
 
 /** Where the ids, seq and attributes of a decoded transition lie, all in `bytes`. Equal start and end: not there. */
 export interface TransitionFields {
-  /** What happened. */
+  /** One of the `KIND_` constants. */
   readonly kind: Kind;
   /** What the ranges below point into. */
   readonly bytes: Uint8Array;
@@ -49,9 +49,9 @@ export interface TransitionContext {
   readonly recordStart: number;
   /** Where it ends. */
   readonly recordEnd: number;
-  /** Where it stands in the source, bytes. */
+  /** Where it begins in the source: a byte offset in a file or pipe, a Kafka offset. */
   readonly offset: number;
-  /** Which line it is. */
+  /** 1-based number of its line; 0 where the source has no lines. */
   readonly line: number;
   /** It was a dead letter with the reason LATE before a crash: so it is late again, and not written again. */
   readonly knownLate: boolean;
@@ -145,7 +145,7 @@ export class TransitionBatch {
     return this.#bytes[row] as Uint8Array;
   }
 
-  /** What happened. */
+  /** One of the `KIND_` constants. */
   kind(row: number): Kind {
     return this.#integers[row * COLUMNS + KIND] as Kind;
   }
@@ -205,22 +205,22 @@ export class TransitionBatch {
     return this.#numbers[row * NUMBERS + EVENT_TIME] as number;
   }
 
-  /** The watermark before this record. */
+  /** The watermark before this record, µs. */
   watermarkUs(row: number): number {
     return this.#numbers[row * NUMBERS + WATERMARK] as number;
   }
 
-  /** The dedup clock with this record. */
+  /** The dedup clock with this record, µs. */
   dedupClockUs(row: number): number {
     return this.#numbers[row * NUMBERS + DEDUP_CLOCK] as number;
   }
 
-  /** Where it stands in the source, bytes. */
+  /** Where it begins in the source: a byte offset in a file or pipe, a Kafka offset. */
   offset(row: number): number {
     return this.#numbers[row * NUMBERS + OFFSET] as number;
   }
 
-  /** Which line it is. */
+  /** 1-based number of its line; 0 where the source has no lines. */
   line(row: number): number {
     return this.#numbers[row * NUMBERS + LINE] as number;
   }
