@@ -118,8 +118,11 @@ export class ReorderBuffer {
   #byArrival: { readonly entry: number; readonly arrival: number }[] | null;
   #byArrivalHead = 0;
 
-  /** @param options whether {@link oldestClockUs} will be asked for */
-  /** `tracksClocks` where triggers leave in order: an id is then put in by the clock of its record's arrival. */
+  /**
+   * An empty buffer.
+   *
+   * @param options `tracksClocks`: whether {@link oldestClockUs} will be asked for, as where triggers leave in order
+   */
   constructor(options: { readonly tracksClocks: boolean }) {
     this.#byArrival = options.tracksClocks ? [] : null;
     const links = new WheelLinks(this.#words, { stride: WORDS, offset: LINKS });
