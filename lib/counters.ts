@@ -10,7 +10,7 @@
 export class Counters {
   /** Transitions and heartbeats that came in, without those that were dead-lettered on decoding. */
   received = 0;
-  /** Triggers by kind. */
+  /** ENTER triggers. */
   enter = 0;
   /** EXIT triggers. */
   exit = 0;
