@@ -13,9 +13,9 @@ export const TRIGGER_BYTES_MAX: number = 2 * 6 * 256 + 16 * 1024 + 6 * 64 + 512;
 export interface LateRecord {
   /** The record's bytes. */
   readonly record: Uint8Array;
-  /** Where it stands in the source, bytes. */
+  /** Where it begins in the source: a byte offset in a file or pipe, a Kafka offset. */
   readonly offset: number;
-  /** Which line it is. */
+  /** 1-based number of its line; 0 where the source has no lines. */
   readonly line: number;
   /** Its event time, µs. */
   readonly eventTimeUs: number;
@@ -33,13 +33,16 @@ export class EffectBuffer {
   count = 0;
   /** Each line's end and event time, kept only where triggers leave in event-time order. */
   readonly ends: number[] | null;
-  /** Event time of each line, µs; null where they leave as they come. */
+  /** Event time of each line, µs, −Infinity for one that leaves at once; null where all leave as they come. */
   readonly eventTimesUs: number[] | null;
   /** Records that came too late to leave in order. */
   readonly lateRecords: LateRecord[] = [];
 
-  /** @param ordered whether lines will have to be put in event-time order */
-  /** Where triggers leave in order, their times are kept beside. */
+  /**
+   * An empty buffer.
+   *
+   * @param ordered whether lines will have to be put in event-time order: their ends and times are kept then
+   */
   constructor(ordered: boolean) {
     this.ends = ordered ? [] : null;
     this.eventTimesUs = ordered ? [] : null;
