@@ -59,8 +59,11 @@ export class HashIndex {
   #slot = 0;
   #size = 0;
 
-  /** @param hashOf tells a stored value's hash again, when a table grows or an entry leaves */
-  /** `hashOf` tells the hash of a number that is stored: it is asked for when a table splits. */
+  /**
+   * An empty index.
+   *
+   * @param hashOf tells a stored value's hash again, when a table grows or splits or an entry leaves
+   */
   constructor(hashOf: (value: number) => number) {
     this.#hashOf = hashOf;
   }
