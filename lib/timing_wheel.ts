@@ -42,11 +42,11 @@ const INSERTION_SORT_MAX = 32;
 
 /** Where the rows' deadlines are: at `offset` of every `stride` doubles of the segments of 4,096 rows, in µs. */
 export interface WheelDeadlines {
-  /** Segments of the times. */
+  /** The times, µs since the epoch, 4,096 rows a segment. */
   readonly segments: readonly Float64Array[];
   /** Numbers from one row's to the next's. */
   readonly stride: number;
-  /** Where in a row it is. */
+  /** Which of a row's doubles is the deadline. */
   readonly offset: number;
 }
 
@@ -59,8 +59,11 @@ export class WheelLinks {
   readonly #stride: number;
   readonly #offset: number;
 
-  /** @param segments belongs to the rows' owner, who adds to it as rows come */
-  /** Links that lie in somebody's words. */
+  /**
+   * Links that lie in somebody's words.
+   *
+   * @param segments belongs to the rows' owner, who adds to it as rows come
+   */
   constructor(segments: readonly Int32Array[], layout: { readonly stride: number; readonly offset: number }) {
     this.#segments = segments;
     this.#stride = layout.stride;
@@ -81,14 +84,14 @@ export class WheelLinks {
     ] as number;
   }
 
-  /** Sets the row that follows. */
+  /** Sets what {@link next} gives: the row that follows plus one, 0 for none. */
   setNext(row: number, value: number): void {
     (this.#segments[row >>> LINK_SEGMENT_BITS] as Int32Array)[
       (row & LINK_SEGMENT_MASK) * this.#stride + this.#offset
     ] = value;
   }
 
-  /** Sets the row before. */
+  /** Sets what {@link previous} gives. */
   setPrevious(row: number, value: number): void {
     (this.#segments[row >>> LINK_SEGMENT_BITS] as Int32Array)[
       (row & LINK_SEGMENT_MASK) * this.#stride + this.#offset + 1
@@ -122,10 +125,11 @@ export class TimingWheel {
   #scratch = new Int32Array(64);
 
   /**
+   * An empty wheel over rows that somebody else keeps.
+   *
    * @param links the rows' own
    * @param deadlines must not change for a row while it is scheduled
    */
-  /** An empty wheel over rows that somebody else keeps. */
   constructor(links: WheelLinks, deadlines: WheelDeadlines) {
     this.#links = links;
     this.#deadlines = deadlines.segments;
