@@ -20,11 +20,11 @@ const CHECKSUM_BYTES = 8;
 const HEADER_BYTES = CHECKSUM_BYTES + 1;
 const SECTION_HEADER_BYTES = 7;
 
-/** What a section holds. */
+/** Section of the pairs' rows. */
 export const SECTION_PAIRS = 1;
 /** Section of the records that wait or are held. */
 export const SECTION_WAITING = 2;
-/** Section of what is kept as JSON. */
+/** Section of what is kept as JSON: the split's part, counters, rules and ledgers. */
 export const SECTION_META = 3;
 /** Section of the dedup window's pages. */
 export const SECTION_WINDOW = 4;
