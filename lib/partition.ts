@@ -96,7 +96,7 @@ export interface SharedBounds {
 
 /** See the module's header. */
 export class Partition {
-  /** What happened. */
+  /** What this partition has counted; after a restore partition 0 goes on with the counts of the whole split. */
   readonly counters = new Counters();
   /** The pairs of its devices. */
   readonly pairs = new PairTable();
