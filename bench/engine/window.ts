@@ -33,7 +33,9 @@ export async function measureWindow({ scale, report }: PartContext): Promise<voi
     report.add({ part: PART, name, unit, rounds: outcomes[kind].map(of), ...bound });
   };
   add("window", "by its own count", "B/id", (outcome) => outcome.byteLength / ids, 32);
-  add("window", "resident", "B/id", (outcome) => outcome.residentBytes / ids, 32);
+  const withoutHeap = (outcome: WindowOutcome): number => outcome.residentBytes - outcome.heapBytes;
+  add("window", "resident, without V8's heap", "B/id", (outcome) => withoutHeap(outcome) / ids, 32);
+  add("window", "resident, with it", "B/id", (outcome) => outcome.residentBytes / ids);
   add("map", "resident", "B/id", (outcome) => outcome.residentBytes / ids);
   for (const kind of ["window", "map"] as const) {
     for (const phase of ["growing", "full"] as const) {
