@@ -127,6 +127,7 @@ export class SplitActor {
   #inBatch = false;
   #paused = false;
   #warnedFuture = false;
+  #warnedPairs = false;
   #overdueSinceUs = Infinity;
   #warnedOverdue = false;
   readonly #arrival = { wallUs: 0, monotonicUs: 0 };
@@ -373,6 +374,15 @@ export class SplitActor {
       from = to;
       // With a sink that keeps up the mailboxes are empty again after this; with a slow one they fill, up to their mark.
       await this.#parts.clock.nextTurn();
+    }
+    if (
+      !this.#warnedPairs && this.#actors.some(({ partition }) => partition.counters.pairsOverCapacity > 0)
+    ) {
+      this.#warnedPairs = true;
+      this.#parts.notice(
+        `More than ${this.#config.pairs.capacity} pairs (pairs.capacity), and all are inside: none can be forgotten, ` +
+          "so memory grows",
+      );
     }
     if (this.#clock.warnedFutureRecord && !this.#warnedFuture) {
       this.#warnedFuture = true;
