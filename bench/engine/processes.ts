@@ -21,12 +21,12 @@ export interface Took {
 
 /** `deno run` of Fencepost, the executable first. `--no-check`, as a compiled binary would not check types either. */
 export function fencepost(args: readonly string[]): string[] {
-  return deno(MAIN, args);
+  return deno(MAIN, args, []);
 }
 
-/** `deno run` of a script of this directory, or of any URL's. */
+/** `deno run` of a script of this directory. It may ask the C library for the time. */
 export function script(name: string, args: readonly string[]): string[] {
-  return deno(fileURLToPath(new URL(name, import.meta.url)), args);
+  return deno(fileURLToPath(new URL(name, import.meta.url)), args, ["--allow-ffi"]);
 }
 
 /**
@@ -80,8 +80,8 @@ const TICKS_PER_SECOND = 100;
 
 const decoder = new TextDecoder();
 
-function deno(path: string, args: readonly string[]): string[] {
-  const permissions = ["--allow-read", "--allow-write", "--allow-ffi"];
+function deno(path: string, args: readonly string[], more: readonly string[]): string[] {
+  const permissions = ["--allow-read", "--allow-write", ...more];
   return [Deno.execPath(), "run", "--quiet", "--no-check", "--no-prompt", ...permissions, path, ...args];
 }
 
