@@ -43,6 +43,8 @@ import { ENTRY_BYTES, ReorderBuffer, type SavedEntry } from "./reorder.ts";
 const PAIRS = "pairs";
 const REST = "rest";
 const WINDOW_PAGE_ROWS = 128;
+/** Room for a full page with all that goes before its rows. */
+const WINDOW_PAGE_BYTES_MAX = WINDOW_PAGE_ROWS * WINDOW_ROW_BYTES + 64;
 
 /** A round of slices begins when the journal is longer than this, and than the rows. */
 const JOURNAL_BYTES_MIN = 4 << 20;
@@ -292,7 +294,7 @@ export class CheckpointLog {
     const storedTo = Math.floor((this.#windowTails[number] as number) / WINDOW_PAGE_ROWS);
     // A page that a stored manifest needs is never written over: it might be that manifest that is restored.
     for (let page = Math.max(firstPage, storedTo); page < lastPage; page++) {
-      const writer = new ChunkWriter(this.#checksum);
+      const writer = new ChunkWriter(this.#checksum, WINDOW_PAGE_BYTES_MAX);
       writeWindowRows(writer, number, partition, page * WINDOW_PAGE_ROWS, (page + 1) * WINDOW_PAGE_ROWS);
       for (const bytes of writer.finish()) this.#put.push({ stream, id: page, bytes });
     }

@@ -55,10 +55,14 @@ export class ChunkWriter {
   #partition = 0;
   #type = 0;
 
-  /** Begins an empty chunk. */
-  constructor(checksum: Checksum) {
+  /**
+   * Begins an empty chunk.
+   *
+   * @param capacity bytes of a chunk at most; less than the default where it is known that less will be written
+   */
+  constructor(checksum: Checksum, capacity: number = CHUNK_BYTES_MAX) {
     this.#checksum = checksum;
-    this.#buffer = new Uint8Array(CHUNK_BYTES_MAX);
+    this.#buffer = new Uint8Array(capacity);
     this.view = new DataView(this.#buffer.buffer);
     this.at = HEADER_BYTES;
   }
@@ -72,8 +76,8 @@ export class ChunkWriter {
 
   /** Makes sure that a piece of up to `byteLength` has room in one chunk; pieces are never cut. */
   reserve(byteLength: number): void {
-    if (this.#sectionAt >= 0 && this.at + byteLength <= CHUNK_BYTES_MAX) return;
-    if (this.at + SECTION_HEADER_BYTES + byteLength > CHUNK_BYTES_MAX) {
+    if (this.#sectionAt >= 0 && this.at + byteLength <= this.#buffer.length) return;
+    if (this.at + SECTION_HEADER_BYTES + byteLength > this.#buffer.length) {
       this.end();
       this.#finishChunk();
     }
@@ -87,7 +91,7 @@ export class ChunkWriter {
 
   /** Writes bytes as one section or, where they are many, several. */
   writeBytes(bytes: Uint8Array): void {
-    const pieceMax = CHUNK_BYTES_MAX - HEADER_BYTES - SECTION_HEADER_BYTES;
+    const pieceMax = this.#buffer.length - HEADER_BYTES - SECTION_HEADER_BYTES;
     for (let from = 0; from < bytes.length; from += pieceMax) {
       const piece = bytes.subarray(from, from + pieceMax);
       this.reserve(piece.length);
