@@ -1,35 +1,24 @@
 /**
- * The engine against the oracle and against itself: the real `lib/` and `actors/` on simulated ports, over seeds.
+ * The engine against the cases and against the oracle: the real `lib/` and `actors/`, on simulated ports, over seeds.
+ *
+ * A failure names the seed and what differs, and then the fewest lines that still differ.
  *
  * @module
  */
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, fail } from "node:assert/strict";
 import type { Config } from "../../lib/config.ts";
 import { CASES_WALL_US, EMIT_ORDERS, loadCases } from "../support/cases.ts";
-import { type EngineResult, runProcess, runWithCrashes, type Trigger } from "./engine.ts";
-import { makeOracle } from "./oracle.ts";
+import { differenceOf, letterTexts, sameEntries, triggerText } from "./comparison.ts";
+import { type EngineResult, runProcess } from "./engine.ts";
+import { makeOracle, type OracleResult } from "./oracle.ts";
+import { shrink } from "./shrink.ts";
 import { generateStream } from "./streams.ts";
-import { type Unflushed, World } from "./simulated_ports.ts";
 
 const SEEDS_A_BLOCK = 25;
 const BLOCKS = 20;
 const PARTITIONS = [1, 3, 16] as const;
 
-/** Triggers as text that does not depend on the order of members, sorted. */
-function asSet(triggers: readonly object[]): string[] {
-  return triggers.map((trigger) => {
-    const members = Object.entries(trigger).filter(([, value]) => value !== undefined);
-    return JSON.stringify(Object.fromEntries(members.sort(([a], [b]) => a < b ? -1 : 1)));
-  }).sort();
-}
-
-function byLine(letters: EngineResult["deadLetters"]): string[] {
-  return letters.map(({ line, reason }) => `${line} ${reason}`).sort();
-}
-
-function withPartitions(config: Config, partitions: number): Config {
-  return { ...config, partitions };
-}
+const runOracle = await makeOracle();
 
 Deno.test("engine: every case comes out as it should, in both orders", async (test) => {
   for (const { name, lines, expected } of await loadCases()) {
@@ -38,10 +27,11 @@ Deno.test("engine: every case comes out as it should, in both orders", async (te
         const { config, triggers, deadLetters, suppressed } = expected[emit];
         for (const partitions of PARTITIONS) {
           const options = { wallUs: CASES_WALL_US, batchRecords: partitions };
-          const result = await runProcess(withPartitions(config, partitions), lines, options);
-          deepEqual(asSet(result.triggers), asSet(triggers));
-          deepEqual(byLine(result.deadLetters), byLine(deadLetters));
-          if (suppressed !== null) equal(result.report.counters.suppressed, suppressed);
+          const result = await runProcess({ ...config, partitions }, lines, options);
+          const where = `${partitions} partitions`;
+          sameEntries(result.triggers.map(triggerText), triggers.map(triggerText), where);
+          deepEqual(letterTexts(result.deadLetters).sort(), letterTexts(deadLetters).sort(), where);
+          if (suppressed !== null) equal(result.report.counters.suppressed, suppressed, where);
         }
       });
     }
@@ -51,173 +41,67 @@ Deno.test("engine: every case comes out as it should, in both orders", async (te
 for (let block = 0; block < BLOCKS; block++) {
   const from = block * SEEDS_A_BLOCK;
   Deno.test(`engine: equals the oracle, seeds ${from} to ${from + SEEDS_A_BLOCK - 1}`, async () => {
-    const oracle = await makeOracle();
-    for (let seed = from; seed < from + SEEDS_A_BLOCK; seed++) {
-      const { config, lines, wallUs } = generateStream(seed);
-      const expected = oracle(config, lines, { atEof: config.source.atEof, wallUs });
-      for (const partitions of PARTITIONS) {
-        const where = `seed ${seed}, ${partitions} partitions`;
-        const options = { wallUs, batchRecords: 1 + seed % 97 };
-        const result = await runProcess(withPartitions(config, partitions), lines, options);
-        deepEqual(asSet(result.triggers), asSet(expected.triggers), where);
-        deepEqual(byLine(result.deadLetters), byLine(expected.deadLetters), where);
-        const { counters, pendingDwells } = result.report;
-        deepEqual(
-          {
-            suppressed: counters.suppressed,
-            late: counters.late,
-            skipped: counters.lateSkipped,
-            contradicted: counters.dwellContradicted,
-            flaps: counters.flapsInBucket,
-            pending: pendingDwells,
-          },
-          {
-            suppressed: expected.suppressed,
-            late: expected.late,
-            skipped: expected.late_skipped,
-            contradicted: expected.dwell_contradicted,
-            flaps: expected.flaps_in_bucket,
-            pending: expected.pending,
-          },
-          where,
-        );
-      }
-    }
+    for (let seed = from; seed < from + SEEDS_A_BLOCK; seed++) await checkSeed(seed);
   });
 }
 
-Deno.test("engine: a kill at every step leaves each trigger and each dead letter exactly once", async () => {
-  // The first seed of each order whose stream has about 300 records.
-  for (const emit of EMIT_ORDERS) {
-    let seed = 0;
-    let stream = generateStream(seed);
-    while (stream.config.emit !== emit || stream.lines.length < 280) stream = generateStream(++seed);
-    const config = { ...withPartitions(stream.config, 3), checkpoint: { path: "", intervalUs: 1 } };
-    const options = { wallUs: stream.wallUs, batchRecords: 16 };
-    const world = new World();
-    const undisturbed = await runProcess(config, stream.lines, { ...options, world });
-    const unflushed: readonly Unflushed[] = ["kept", "lost", "torn"];
-    for (let step = 1; step <= world.steps; step++) {
-      const afterEffect = step % 2 === 0;
-      const fate = unflushed[step % 3] as Unflushed;
-      const crashes = [
-        { step, afterEffect, unflushed: fate },
-        { step: 1 + step * 7 % 50, afterEffect: !afterEffect, unflushed: "torn" as const },
-      ];
-      const result = await runWithCrashes(config, stream.lines, crashes, options);
-      const where = `seed ${seed}, ${emit}, step ${step}, ${fate}`;
-      deepEqual([...result.raw].sort(), [...undisturbed.raw].sort(), where);
-      deepEqual(byLine(result.deadLetters), byLine(undisturbed.deadLetters), where);
-    }
-  }
-});
-
-Deno.test("engine: kills over seeds", async () => {
-  for (let seed = 0; seed < 40; seed++) {
-    const { config: drawn, lines, wallUs } = generateStream(seed);
-    const config = {
-      ...withPartitions(drawn, 3),
-      checkpoint: { path: "", intervalUs: 1 + seed % 3 * 50 },
-    };
-    const options = { wallUs, batchRecords: 1 + seed % 13 };
-    const world = new World();
-    const undisturbed = await runProcess(config, lines, { ...options, world });
-    for (let step = 1 + seed % 5; step <= world.steps; step += Math.ceil(world.steps / 6)) {
-      const crashes = [
-        { step, afterEffect: seed % 2 === 0, unflushed: "lost" as const },
-        { step: 1 + step * 7 % 50, afterEffect: seed % 2 === 1, unflushed: "torn" as const },
-      ];
-      const result = await runWithCrashes(config, lines, crashes, options);
-      deepEqual([...result.raw].sort(), [...undisturbed.raw].sort(), `seed ${seed}, step ${step}`);
-      deepEqual(byLine(result.deadLetters), byLine(undisturbed.deadLetters), `seed ${seed}, step ${step}`);
-    }
-  }
-});
-
-/** A configuration of the defaults' kind, for scripts. */
-async function plainConfig(): Promise<Config> {
-  const [first] = await loadCases();
-  ok(first !== undefined);
-  return first.expected.arrival.config;
+/** Runs a seed's stream to its end, and some as inputs that will grow. */
+async function checkSeed(seed: number): Promise<void> {
+  const { config, lines, wallUs } = generateStream(seed);
+  const stream = { config, lines, wallUs, where: `seed ${seed}`, batchRecords: 1 + seed % 97 };
+  await checkStream(stream);
+  if (seed % 4 > 0) return;
+  const held: Config = { ...config, source: { ...config.source, atEof: "hold" } };
+  await checkStream({ ...stream, config: held, where: `seed ${seed}, hold` });
 }
 
-function line(deviceId: string, kind: string, eventMs: number, ingestMs: number): string {
-  return JSON.stringify({
-    device_id: deviceId,
-    fence_id: "depot",
-    kind,
-    event_time_ms: eventMs,
-    ingest_time_ms: ingestMs,
-  });
+interface Stream {
+  readonly config: Config;
+  readonly lines: readonly string[];
+  readonly wallUs: number;
+  readonly where: string;
+  readonly batchRecords: number;
 }
 
-function told(result: EngineResult, kind: string, deviceId: string): Trigger[] {
-  return result.triggers.filter((trigger) => trigger["kind"] === kind && trigger["device_id"] === deviceId);
-}
-
-Deno.test("engine: each crossing presented twice fires once, and a re-entry 45 s later fires again", async () => {
-  const config = await plainConfig();
-  const base = CASES_WALL_US / 1000 - 86_400_000;
-  const lines: string[] = [];
-  const devices: string[] = [];
-  // Every phase of the 2 s bucket in steps of 10 ms; copies up to the guard away, on either side.
-  for (let phase = 0; phase < 2000; phase += 10) {
-    for (const apart of [0, 1, 90, 199, 200, -1, -150, -200]) {
-      const deviceId = `d${phase}/${apart}`;
-      devices.push(deviceId);
-      for (
-        const [kind, at] of [["ENTER", phase], ["EXIT", phase + 20_000], ["ENTER", phase + 45_000]] as const
-      ) {
-        lines.push(line(deviceId, kind, base + at, base + at + 300));
-        lines.push(line(deviceId, kind, base + at + apart, base + at + 900));
-      }
+/** Compares runs with the oracle, and with each other, line by line. */
+async function checkStream(stream: Stream): Promise<void> {
+  const { config, lines, wallUs, where } = stream;
+  const oracleOptions = { atEof: config.source.atEof, wallUs };
+  const expected = runOracle(config, lines, oracleOptions);
+  let reference: readonly string[] | null = null;
+  for (const partitions of PARTITIONS) {
+    const run = (some: readonly string[]): Promise<EngineResult> =>
+      runProcess({ ...config, partitions }, some, stream);
+    const result = await run(lines);
+    const difference = compare(result, expected);
+    if (difference !== null) {
+      const fewest = await shrink(
+        lines,
+        async (some) => compare(await run(some), runOracle(config, some, oracleOptions)) !== null,
+      );
+      const remains = compare(await run(fewest), runOracle(config, fewest, oracleOptions));
+      const headline = `${where}, ${partitions} partitions, emit ${config.emit}`;
+      fail([headline, difference, `${fewest.length} lines still differ:`, ...fewest, remains].join("\n"));
     }
+    reference ??= result.raw;
+    sameEntries(result.raw, reference, `${where}, ${partitions} partitions against 1, as lines`);
   }
-  const byIngest = (a: string, b: string): number =>
-    (JSON.parse(a) as { ingest_time_ms: number }).ingest_time_ms -
-    (JSON.parse(b) as { ingest_time_ms: number }).ingest_time_ms;
-  lines.sort(byIngest);
-  const result = await runProcess(config, lines, { wallUs: CASES_WALL_US, batchRecords: 500 });
-  const counts = new Map<string, number>();
-  for (const { kind, device_id } of result.triggers) {
-    counts.set(`${kind} ${device_id}`, (counts.get(`${kind} ${device_id}`) ?? 0) + 1);
-  }
-  for (const deviceId of devices) {
-    equal(counts.get(`ENTER ${deviceId}`), 2, deviceId);
-    equal(counts.get(`EXIT ${deviceId}`), 1, deviceId);
-  }
-});
+}
 
-Deno.test("engine: the same DWELLs for any order within the lateness", async () => {
-  const config = await plainConfig();
-  const base = CASES_WALL_US / 1000 - 86_400_000;
-  const script: { at: number; text: string }[] = [];
-  for (let i = 0; i < 40; i++) {
-    const at = base + i * 97_000;
-    script.push({ at, text: line(`d${i % 4}`, i % 3 === 2 ? "EXIT" : "ENTER", at, at) });
-  }
-  let reference: string[] | null = null;
-  for (let seed = 1; seed <= 40; seed++) {
-    // Each record arrives up to 4.9 s late, by a rule that differs from seed to seed; ingest time is when it arrives.
-    const arrivals = script.map(({ at, text }, i) => {
-      const delay = (i * 7919 + seed * 104_729) % 4900;
-      return {
-        arrival: at + delay,
-        text: JSON.stringify({ ...JSON.parse(text) as object, ingest_time_ms: at + delay }),
-      };
-    }).sort((a, b) => a.arrival - b.arrival);
-    const lines = arrivals.map(({ text }) => text);
-    lines.push(
-      JSON.stringify({
-        kind: "HEARTBEAT",
-        event_time_ms: base + 9_000_000,
-        ingest_time_ms: base + 9_000_000,
-      }),
-    );
-    const result = await runProcess(config, lines, { wallUs: CASES_WALL_US, batchRecords: 1 + seed % 9 });
-    const dwells = asSet(["d0", "d1", "d2", "d3"].flatMap((deviceId) => told(result, "DWELL", deviceId)));
-    ok(dwells.length > 5);
-    reference ??= dwells;
-    deepEqual(dwells, reference, `seed ${seed}`);
-  }
-});
+/** All in which the engine must equal the oracle, as text, against it. */
+function compare(result: EngineResult, expected: OracleResult): string | null {
+  const { counters, pendingDwells } = result.report;
+  const engineCounts = {
+    suppressed: counters.suppressed,
+    late: counters.late,
+    late_skipped: counters.lateSkipped,
+    dwell_contradicted: counters.dwellContradicted,
+    flaps_in_bucket: counters.flapsInBucket,
+    pending: pendingDwells,
+  };
+  const { triggers, deadLetters, ...oracleCounts } = expected;
+  return differenceOf(
+    [...result.triggers.map(triggerText), ...letterTexts(result.deadLetters), triggerText(engineCounts)],
+    [...triggers.map(triggerText), ...letterTexts(deadLetters), triggerText(oracleCounts)],
+  );
+}
