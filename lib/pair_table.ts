@@ -485,7 +485,10 @@ export class PairTable {
   finishRestore(): boolean {
     this.#free.length = 0;
     for (let row = this.#rowCount - 1; row >= 0; row--) {
-      if ((this.word(row, FLAGS) & LIVE) === 0) this.#free.push(row);
+      if ((this.word(row, FLAGS) & LIVE) !== 0) continue;
+      // What it was before it was released, or a change of a row that never came, is nothing to the next pair in it.
+      this.clear(row);
+      this.#free.push(row);
     }
     return this.#orphans.size === 0;
   }
