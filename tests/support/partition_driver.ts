@@ -1,5 +1,5 @@
 /**
- * Drives one partition as a split would: its clocks, one record at a time, and what comes out in short words.
+ * Drives a partition, or several, as a split would: its clocks, one record at a time, and what comes out in short words.
  *
  * Times are seconds since the middle of some bucket of two seconds, so that no guard is met unless a test wants it.
  *
@@ -10,7 +10,7 @@ import { EffectBuffer } from "../../lib/effect.ts";
 import { FenceRules } from "../../lib/fence_rules.ts";
 import type { Identity } from "../../lib/identity.ts";
 import { type Kind, KIND_NAMES } from "../../lib/kind.ts";
-import { murmur2 } from "../../lib/murmur2.ts";
+import { murmur2, toPartition } from "../../lib/murmur2.ts";
 import { Partition, type SharedBounds, SharedCount } from "../../lib/partition.ts";
 import { SplitClock } from "../../lib/split_clock.ts";
 import { TransitionBatch } from "../../lib/transition_batch.ts";
@@ -42,29 +42,36 @@ export function toUs(seconds: number): number {
   return T_US + Math.round(seconds * 1e6);
 }
 
-/** A partition and a split around it. */
+/** A partition, or several, and a split around them. */
 export class PartitionDriver {
   readonly config: Config;
   readonly clock: SplitClock;
+  readonly partitions: readonly Partition[];
+  /** The first of them, which is the only one in most tests. */
   readonly partition: Partition;
   readonly bounds: SharedBounds;
   /** What a turn of `max_fires_per_turn` steps did not finish, so far. */
   unfinishedTurns = 0;
   readonly #effects: EffectBuffer;
 
-  /** @param configJson what differs from the defaults */
-  constructor(identity: Identity, configJson: Record<string, unknown> = {}) {
+  /**
+   * @param configJson what differs from the defaults
+   * @param count how many partitions
+   */
+  constructor(identity: Identity, configJson: Record<string, unknown> = {}, count = 1) {
     this.config = parseConfig(configJson);
     const { dwell, time, pairs, emit } = this.config;
     this.clock = new SplitClock({ ...dwell, ...time, live: false, keepsUnread: false });
     this.bounds = { pairs: new SharedCount(pairs.capacity), waiting: new SharedCount(dwell.waitingCapacity) };
     this.#effects = new EffectBuffer(emit === "ordered");
-    this.partition = new Partition(this.config, {
+    const parts = {
       identity: identity.with(this.config.identity),
       rules: new FenceRules(dwell.rules),
       bounds: this.bounds,
       effects: this.#effects,
-    });
+    };
+    this.partitions = Array.from({ length: count }, () => new Partition(this.config, parts));
+    this.partition = this.partitions[0] as Partition;
   }
 
   /** Reads a record: the clocks, what its watermark lets go, then the record itself. Then time passes. */
@@ -106,9 +113,15 @@ export class PartitionDriver {
         knownLate: false,
       });
       this.advanceTo(this.clock.watermarkBeforeUs);
-      this.partition.receive(batch, 0);
+      this.partitionOf(device).receive(batch, 0);
     }
     this.advanceTo(this.clock.watermarkUs);
+  }
+
+  /** The partition that owns a device. */
+  partitionOf(device: string): Partition {
+    const bytes = encoder.encode(device);
+    return this.partitions[toPartition(murmur2(bytes, 0, bytes.length), this.partitions.length)] as Partition;
   }
 
   /** ENTER of the usual pair. */
@@ -130,12 +143,12 @@ export class PartitionDriver {
   flush(): void {
     this.clock.flush();
     this.advanceTo(this.clock.watermarkUs);
-    this.#turns(() => this.partition.finish());
+    for (const partition of this.partitions) this.#turns(partition, () => partition.finish());
   }
 
   /** Lets time pass, in as many turns as it takes. */
   advanceTo(watermarkUs: number): void {
-    this.#turns(() => this.partition.advanceTo(watermarkUs));
+    for (const partition of this.partitions) this.#turns(partition, () => partition.advanceTo(watermarkUs));
   }
 
   /** The triggers since the last call, as they came out. */
@@ -159,11 +172,11 @@ export class PartitionDriver {
     return this.#effects.lateRecords.map(({ eventTimeUs }) => (eventTimeUs - T_US) / 1e6);
   }
 
-  #turns(turn: () => boolean): void {
-    this.partition.beginTurn();
+  #turns(partition: Partition, turn: () => boolean): void {
+    partition.beginTurn();
     while (!turn()) {
       this.unfinishedTurns++;
-      this.partition.beginTurn();
+      partition.beginTurn();
     }
   }
 }

@@ -1,0 +1,525 @@
+/**
+ * Checkpoints: lives of partitions, kept in a map of chunks, restored, and continued as if nothing had been.
+ *
+ * @module
+ */
+import { deepEqual, equal, ok, throws } from "node:assert/strict";
+import { CheckpointLog, type PlannedCommit, type SplitState } from "../../lib/checkpoint.ts";
+import { CHECKPOINT_FORMAT, CHUNK_BYTES_MAX, DamagedCheckpointError } from "../../lib/chunk.ts";
+import { Counters } from "../../lib/counters.ts";
+import { Identity } from "../../lib/identity.ts";
+import type { Json } from "../../lib/json.ts";
+import { SEEN } from "../../lib/pair_table.ts";
+import { parseTrigger } from "../../lib/trigger.ts";
+import { type DrivenRecord, inWords, PartitionDriver } from "../support/partition_driver.ts";
+import { randomFrom } from "../support/random.ts";
+
+const identity = await Identity.create({ bucketUs: 2_000_000, guardUs: 200_000 });
+const checksum = (bytes: Uint8Array): bigint => identity.checksum(bytes);
+const encoder = new TextEncoder();
+
+/** A store: chunks by stream and number, and the manifest. Puts that would write over a chunk are refused. */
+class MapStore {
+  readonly streams = new Map<string, Map<number, Uint8Array>>();
+  manifest = new Uint8Array(0);
+
+  commit({ put, drop, manifest }: PlannedCommit): void {
+    for (const { stream, id, bytes } of put) {
+      ok(bytes.length <= CHUNK_BYTES_MAX, `${stream} ${id} has ${bytes.length} bytes`);
+      const chunks = this.streams.get(stream) ?? new Map<number, Uint8Array>();
+      this.streams.set(stream, chunks);
+      // A manifest that is stored may need it, and may be the one that is restored.
+      ok(!chunks.has(id), `${stream} ${id} would be written over`);
+      chunks.set(id, bytes.slice());
+    }
+    this.manifest = manifest.slice();
+    for (const { stream, start, end } of drop) {
+      for (let id = start; id < end; id++) this.streams.get(stream)?.delete(id);
+    }
+  }
+
+  get byteLength(): number {
+    return this.chunks().reduce((sum, { bytes }) => sum + bytes.length, this.manifest.length);
+  }
+
+  chunks(): { stream: string; id: number; bytes: Uint8Array }[] {
+    return [...this.streams].flatMap(([stream, chunks]) =>
+      [...chunks].map(([id, bytes]) => ({ stream, id, bytes }))
+    );
+  }
+
+  copy(): MapStore {
+    const copy = new MapStore();
+    copy.manifest = this.manifest.slice();
+    for (const { stream, id, bytes } of this.chunks()) {
+      const chunks = copy.streams.get(stream) ?? new Map<number, Uint8Array>();
+      copy.streams.set(stream, chunks.set(id, bytes.slice()));
+    }
+    return copy;
+  }
+}
+
+/** A split with its log and store. */
+class Life {
+  readonly driver: PartitionDriver;
+  readonly log: CheckpointLog;
+  readonly store: MapStore;
+
+  constructor(configJson: Record<string, unknown>, count: number, store = new MapStore()) {
+    this.store = store;
+    this.driver = new PartitionDriver(identity, configJson, count);
+    const { identity: { bucketUs, guardUs }, dwell } = this.driver.config;
+    const stateIdentity = { bucketUs, guardUs, partitions: count, sourceKind: "test" };
+    this.log = new CheckpointLog(checksum, stateIdentity, dwell.rules);
+  }
+
+  checkpoint(position: Json = null): void {
+    const { clock, partitions } = this.driver;
+    partitions.forEach((partition, number) => {
+      partition.sweep(64);
+      this.log.addPartition(number, partition);
+    });
+    this.store.commit(this.log.finish({
+      clock: clock.state(),
+      watermarkUs: Number.isFinite(clock.watermarkUs) ? clock.watermarkUs : null,
+      dedupClockUs: Number.isFinite(clock.dedupClockUs) ? clock.dedupClockUs : null,
+      position,
+      sink: null,
+      deadLetters: null,
+      counts: {},
+      knownDeadLetters: [],
+    }));
+  }
+
+  /** Another process: it knows the store alone, and may have another configuration. */
+  static restored(
+    configJson: Record<string, unknown>,
+    count: number,
+    store: MapStore,
+  ): { life: Life; split: SplitState } {
+    const life = new Life(configJson, count, store);
+    const manifest = life.log.readManifest(store.manifest);
+    const restore = life.log.restore(manifest, life.driver.partitions);
+    for (const { stream, start, end } of CheckpointLog.ranges(manifest)) {
+      for (let id = start; id < end; id++) {
+        const chunk = store.streams.get(stream)?.get(id);
+        ok(chunk !== undefined, `${stream} ${id} is missing`);
+        restore.chunk(chunk);
+      }
+    }
+    const split = restore.finish();
+    life.driver.clock.restore(split.clock);
+    return { life, split };
+  }
+}
+
+function sum(life: Life): Counters {
+  const counters = new Counters();
+  for (const partition of life.driver.partitions) counters.add(partition.counters);
+  return counters;
+}
+
+/** What anyone can ask of a split's state. */
+function facts({ driver }: Life): Record<string, unknown> {
+  const { partitions, bounds, clock } = driver;
+  return {
+    pairs: bounds.pairs.value,
+    waiting: bounds.waiting.value,
+    held: partitions.map(({ waiting }) => waiting.heldCount),
+    windows: partitions.map(({ window }) => [window.head, window.tail]),
+    pending: partitions.map(({ pendingDwells }) => pendingDwells),
+    release: partitions.map((partition) => partition.firstReleaseUs()),
+    watermarks: partitions.map(({ watermarkUs }) => watermarkUs),
+    clock: clock.state(),
+  };
+}
+
+/** A step of a life: a few records around a moment that moves on. */
+function drawSteps(random: () => number, count: number): DrivenRecord[][] {
+  const below = (limit: number): number => Math.floor(random() * limit);
+  let at = 0;
+  return Array.from({ length: count }, () => {
+    at += random() < 0.03 ? 60 + below(600) : below(30) / 10;
+    return Array.from({ length: below(5) }, () => {
+      // Long ids now and then, and pairs that come and go.
+      const number = below(12) + Math.floor(at / 200);
+      const late = random() < 0.2 ? below(900) / 10 : below(40) / 10;
+      return {
+        kind: (["ENTER", "ENTER", "EXIT", "EXIT", "STALE", "DWELL", "HEARTBEAT"] as const)[below(7)] ??
+          "ENTER",
+        at: at - late,
+        device: number % 4 === 0 ? `${"long".repeat(20)}${number}` : `d${number}`,
+        fence: below(3) === 0 ? "g" : "f",
+        ...(random() < 0.3 ? { ingest: at } : {}),
+        ...(random() < 0.2 ? { seq: String(below(50)) } : {}),
+        ...(random() < 0.2 ? { attributes: `{"n":${below(100)}}` } : {}),
+      } as const;
+    });
+  });
+}
+
+function feed(driver: PartitionDriver, step: readonly DrivenRecord[]): string[] {
+  for (const record of step) driver.record(record);
+  // The order among pairs is nobody's promise.
+  return driver.triggers().map((trigger) => `${inWords(trigger)} ${JSON.stringify(trigger)}`).sort();
+}
+
+const LIFE_CONFIGS: readonly Record<string, unknown>[] = [
+  { emit: "arrival", identity: { ttl: "30s" }, time: { max_age: "400s" } },
+  { emit: "ordered", identity: { ttl: "30s" }, time: { max_age: "400s" } },
+  { emit: "arrival", pairs: { capacity: 9 }, identity: { capacity: 50 } },
+  { emit: "ordered", identity: { ttl: "5s" } },
+].map((config, i) => ({
+  ...config,
+  dwell: {
+    rules: [{ fence: "f", after: ["10s", "40s"] }, { fence: "*", after: ["20s"] }],
+    on_contradiction: i % 2 === 0 ? "retract" : "count",
+    on_reenter: i === 3 ? "continue" : "restart",
+  },
+}));
+
+Deno.test("checkpoint: a life with restarts is the life without them", () => {
+  for (const [number, config] of LIFE_CONFIGS.entries()) {
+    for (let seed = 1; seed <= 5; seed++) {
+      const random = randomFrom(seed * 10 + number);
+      const count = 1 + seed % 3;
+      const steps = drawSteps(random, 250);
+      const whole = new Life(config, count);
+      let life = new Life(config, count);
+      for (const [i, step] of steps.entries()) {
+        const where = `config ${number}, seed ${seed}, step ${i}`;
+        deepEqual(feed(life.driver, step), feed(whole.driver, step), where);
+        if (random() < 0.4) {
+          whole.checkpoint();
+          life.checkpoint(i);
+          if (random() < 0.4) {
+            const before = facts(life);
+            const restored = Life.restored(config, count, life.store.copy());
+            life = restored.life;
+            equal(restored.split.position, i, where);
+            deepEqual(sum(life).toJson(), sum(whole).toJson(), where);
+            deepEqual(facts(life), before, where);
+          }
+        }
+      }
+      life.driver.flush();
+      whole.driver.flush();
+      deepEqual(feed(life.driver, []), feed(whole.driver, []), `config ${number}, seed ${seed}, at the end`);
+      deepEqual(sum(life).toJson(), sum(whole).toJson(), `config ${number}, seed ${seed}, at the end`);
+    }
+  }
+});
+
+Deno.test("checkpoint: after a crash the same triggers come again, those that were told are skipped", () => {
+  for (const [number, config] of LIFE_CONFIGS.slice(0, 2).entries()) {
+    for (let seed = 1; seed <= 8; seed++) {
+      const random = randomFrom(seed + 100 * number);
+      const steps = drawSteps(random, 150);
+      const whole = new Life(config, 2);
+      const expected = steps.map((step) => feed(whole.driver, step));
+      const life = new Life(config, 2);
+      const checkpointAt = 40 + Math.floor(random() * 60);
+      const crashAt = checkpointAt + 1 + Math.floor(random() * 40);
+      const told: string[] = [];
+      for (let i = 0; i <= crashAt; i++) {
+        const words = feed(life.driver, steps[i] as DrivenRecord[]);
+        if (i > checkpointAt) told.push(...words);
+        if (i % 7 === 0 || i === checkpointAt) { if (i <= checkpointAt) life.checkpoint(i); }
+      }
+      const { life: again, split } = Life.restored(config, 2, life.store);
+      equal(split.position, checkpointAt);
+      // What was written behind the checkpoint is read back.
+      for (const line of told) {
+        const trigger = parseTrigger(encoder.encode(line.slice(line.indexOf("{"))));
+        ok(trigger !== null);
+        const owner = again.driver.partitionOf(trigger.device);
+        owner.noteTold(trigger);
+      }
+      for (let i = checkpointAt + 1; i < steps.length; i++) {
+        const words = feed(again.driver, steps[i] as DrivenRecord[]);
+        deepEqual(words, i <= crashAt ? [] : expected[i], `config ${number}, seed ${seed}, step ${i}`);
+      }
+      for (const partition of again.driver.partitions) equal(partition.ledger.size, 0);
+      deepEqual(sum(again).toJson(), sum(whole).toJson(), `config ${number}, seed ${seed}`);
+    }
+  }
+});
+
+Deno.test("checkpoint: before the first record there is a state too", () => {
+  const config = LIFE_CONFIGS[0] as Record<string, unknown>;
+  const life = new Life(config, 3);
+  life.checkpoint("start");
+  const { life: again, split } = Life.restored(config, 3, life.store);
+  deepEqual([split.position, split.watermarkUs, split.dedupClockUs], ["start", null, null]);
+  equal(again.log.number, 1);
+  again.driver.enter(0);
+  deepEqual(again.driver.told(), ["ENTER 0"]);
+});
+
+Deno.test("checkpoint: the split's part comes back as it was", () => {
+  const config = LIFE_CONFIGS[0] as Record<string, unknown>;
+  const life = new Life(config, 1);
+  life.driver.enter(0);
+  const split: SplitState = {
+    clock: life.driver.clock.state(),
+    watermarkUs: life.driver.clock.watermarkUs,
+    dedupClockUs: life.driver.clock.dedupClockUs,
+    position: { offset: 12, hash: "ü" },
+    sink: { byteLength: 2 ** 40 },
+    deadLetters: [1, null],
+    counts: { deadLettered: 3 },
+    knownDeadLetters: [[5, "LATE"], [7, "MISSING_FIELD"]],
+  };
+  life.log.addPartition(0, life.driver.partition);
+  life.store.commit(life.log.finish(split));
+  deepEqual(Life.restored(config, 1, life.store).split, split);
+});
+
+Deno.test("checkpoint: over hundreds of them, small ones too, what is stored stays bounded", () => {
+  const config = LIFE_CONFIGS[0] as Record<string, unknown>;
+  const random = randomFrom(8);
+  const life = new Life(config, 2);
+  let chunksMost = 0;
+  let checkpoints = 0;
+  for (const step of drawSteps(random, 900)) {
+    feed(life.driver, step);
+    life.checkpoint();
+    checkpoints++;
+    chunksMost = Math.max(chunksMost, life.store.streams.get("pairs")?.size ?? 0);
+    equal(life.store.streams.get("rest")?.size, 1);
+    // The window: its full pages, from the one with its oldest id on.
+    for (const [i, { window }] of life.driver.partitions.entries()) {
+      const pages = Math.floor(window.tail / 128) - Math.floor(window.head / 128);
+      equal(life.store.streams.get(`window-${i}`)?.size ?? 0, pages);
+    }
+  }
+  equal(life.log.number, checkpoints);
+  // A round begins at 256 chunks and is over with the next checkpoint.
+  ok(chunksMost > 256 && chunksMost <= 262, `${chunksMost} chunks`);
+  ok((life.store.streams.get("pairs")?.size ?? 0) < 256);
+  const { life: again } = Life.restored(config, 2, life.store);
+  deepEqual(facts(again), facts(life));
+});
+
+Deno.test("checkpoint: rounds of slices are completed, and the journal before them dropped", () => {
+  const config = { ...LIFE_CONFIGS[0], time: { max_age: "30d" } };
+  const random = randomFrom(9);
+  const life = new Life(config, 2);
+  const pairCount = 6000;
+  for (let i = 0; i < pairCount; i++) life.driver.enter(i / 1000, { device: `device ${i}` });
+  life.driver.pass(100);
+  life.driver.triggers();
+  const times = new Map<string, number>();
+  let largest = 0;
+  let rounds = 0;
+  let firstChunk = 0;
+  for (let checkpoint = 0; checkpoint < 130; checkpoint++) {
+    for (const [number, { pairs }] of life.driver.partitions.entries()) {
+      for (let i = 0; i < 1500; i++) {
+        const row = Math.floor(random() * pairs.rowCount);
+        pairs.touch(row);
+        pairs.setTime(row, SEEN, 1 + Math.floor(random() * 2 ** 50));
+        times.set(`${number} ${row}`, pairs.time(row, SEEN));
+      }
+    }
+    life.checkpoint();
+    largest = Math.max(largest, life.store.byteLength);
+    const first = Math.min(...(life.store.streams.get("pairs") as Map<number, Uint8Array>).keys());
+    if (first > firstChunk) rounds++;
+    firstChunk = first;
+  }
+  ok(rounds >= 2, `${rounds} rounds`);
+  // The rows take some 80 bytes each: the journal of 4 MiB that begins a round, and what comes while it lasts.
+  ok(largest < 10 << 20, `${largest} bytes`);
+  const { life: again } = Life.restored(config, 2, life.store);
+  deepEqual(facts(again), facts(life));
+  for (const [key, timeUs] of times) {
+    const [number, row] = key.split(" ").map(Number) as [number, number];
+    equal(again.driver.partitions[number]?.pairs.time(row, SEEN), timeUs, key);
+  }
+});
+
+/** A life with something of everything in its last checkpoint. */
+function richLife(config: Record<string, unknown>): Life {
+  const life = new Life(config, 2);
+  for (const step of drawSteps(randomFrom(3), 120)) feed(life.driver, step);
+  for (let i = 0; i < 400; i++) life.driver.exit(5000 + i / 100, { device: `w${i}` });
+  life.driver.enter(4000);
+  life.driver.triggers();
+  life.checkpoint();
+  return life;
+}
+
+Deno.test("checkpoint: no damaged chunk or manifest is read", () => {
+  const config = { ...LIFE_CONFIGS[0], time: { max_age: "30d" }, identity: { ttl: "1h" } };
+  const { store } = richLife(config);
+  ok(store.chunks().length >= 5, `${store.chunks().length} chunks`);
+  const random = randomFrom(1);
+  for (const { stream, id } of store.chunks()) {
+    for (let turn = 0; turn < 5; turn++) {
+      const damaged = store.copy();
+      const bytes = damaged.streams.get(stream)?.get(id) as Uint8Array;
+      const at = turn === 0 ? 8 : Math.floor(random() * bytes.length);
+      bytes[at] = (bytes[at] as number) ^ (1 << Math.floor(random() * 8));
+      throws(() => Life.restored(config, 2, damaged), DamagedCheckpointError, `${stream} ${id}, byte ${at}`);
+    }
+  }
+  for (let at = 0; at < store.manifest.length; at++) {
+    const damaged = store.copy();
+    damaged.manifest[at] = (damaged.manifest[at] as number) ^ 4;
+    throws(() => Life.restored(config, 2, damaged), DamagedCheckpointError, `manifest, byte ${at}`);
+  }
+});
+
+Deno.test("checkpoint: another format is refused, by its checksum or by its number", () => {
+  const config = LIFE_CONFIGS[0] as Record<string, unknown>;
+  const { store } = richLife(config);
+  store.manifest[8] = CHECKPOINT_FORMAT + 1;
+  throws(() => Life.restored(config, 2, store), DamagedCheckpointError);
+  new DataView(store.manifest.buffer).setBigUint64(0, checksum(store.manifest.subarray(8)), true);
+  throws(() => Life.restored(config, 2, store), { name: "DamagedCheckpointError", message: /format 2/ });
+});
+
+Deno.test("checkpoint: chunks that are missing are noticed", () => {
+  const config = { ...LIFE_CONFIGS[0], time: { max_age: "30d" }, identity: { ttl: "1h" } };
+  const life = richLife(config);
+  life.driver.exit(5010, { device: "w1" });
+  life.checkpoint();
+  const manifest = life.log.readManifest(life.store.manifest);
+  const ranges = CheckpointLog.ranges(manifest);
+  const missing = [`pairs ${manifest.pairs.start}`, "window-0 0", "window-1 0"];
+  for (const left of missing) {
+    const other = new Life(config, 2, life.store);
+    const restore = other.log.restore(manifest, other.driver.partitions);
+    throws(() => {
+      for (const { stream, start, end } of ranges) {
+        for (let id = start; id < end; id++) {
+          if (`${stream} ${id}` !== left) {
+            restore.chunk(life.store.streams.get(stream)?.get(id) as Uint8Array);
+          }
+        }
+      }
+      restore.finish();
+    }, left);
+  }
+});
+
+Deno.test("checkpoint: a pair that comes into a row of one that was forgotten begins with nothing", () => {
+  const config = { dwell: { rules: [{ fence: "*", after: ["10s"] }] }, time: { max_age: "100s" } };
+  const life = new Life(config, 1);
+  life.driver.enter(0, { device: "first", seq: "1" });
+  life.driver.exit(3, { device: "first", seq: "2" });
+  life.checkpoint();
+  life.driver.record({ kind: "DWELL", at: 200, device: "clock" });
+  life.checkpoint();
+  equal(life.driver.partition.pairs.size, 0);
+  const { driver } = Life.restored(config, 1, life.store).life;
+  // Devices count their crossings, each from one on.
+  driver.enter(201, { device: "second", seq: "1" });
+  driver.exit(204, { device: "second", seq: "2" });
+  driver.pass(300);
+  deepEqual(driver.told(), ["ENTER second 201", "EXIT second 204"]);
+});
+
+// ——— Changed rules (SPEC 5) ———
+
+/** The rules of a fence, or of two. */
+function rules(f: string[], g: string[] = []): Record<string, unknown> {
+  return {
+    dwell: { rules: [{ fence: "f", after: f }, { fence: "g", after: g }], on_contradiction: "retract" },
+  };
+}
+
+/** One pair inside since 0, checkpointed when the watermark is at 25, then under other rules. */
+function underOtherRules(before: Record<string, unknown>, after: Record<string, unknown>): PartitionDriver {
+  const life = new Life(before, 1);
+  life.driver.enter(0);
+  life.driver.pass(25);
+  life.driver.triggers();
+  life.checkpoint();
+  return Life.restored(after, 1, life.store).life.driver;
+}
+
+Deno.test("checkpoint: changed rules hold from the restart on", () => {
+  const table: readonly (readonly [name: string, before: string[], after: string[], told: string[]])[] = [
+    ["the same", ["10s", "30s"], ["10s", "30s"], ["DWELL 30"]],
+    ["a new one that is past", ["10s", "30s"], ["10s", "20s", "30s"], ["DWELL 30"]],
+    ["a new one exactly at the watermark", ["10s"], ["10s", "25s"], []],
+    ["a new one ahead", ["10s"], ["10s", "26s", "50s"], ["DWELL 26", "DWELL 50"]],
+    ["one that is gone", ["10s", "30s", "50s"], ["10s", "50s"], ["DWELL 50"]],
+    ["all of them gone", ["10s", "30s"], [], []],
+    ["the first rules at all", [], ["10s", "30s"], ["DWELL 30"]],
+    ["all of them others", ["10s", "30s"], ["12s", "40s"], ["DWELL 40"]],
+    ["longer ones first", ["60s"], ["6s", "30s", "60s"], ["DWELL 30", "DWELL 60"]],
+  ];
+  for (const [name, before, after, told] of table) {
+    const driver = underOtherRules(rules(before), rules(after));
+    driver.pass(1000);
+    deepEqual(driver.told(), told, name);
+    equal(driver.partition.pendingDwells, 0, name);
+  }
+});
+
+Deno.test("checkpoint: what was told under other rules is contradicted by its threshold, once", () => {
+  const table: readonly (readonly [name: string, after: string[], retracts: string[]])[] = [
+    ["the same", ["10s", "20s"], ["RETRACT 10", "RETRACT 20"]],
+    ["in other places of the list", ["6s", "10s", "16s", "20s"], ["RETRACT 10", "RETRACT 20"]],
+    ["one is gone, and nothing is known of it", ["20s"], ["RETRACT 20"]],
+    ["never told", ["6s", "15s"], []],
+  ];
+  for (const [name, after, retracts] of table) {
+    const driver = underOtherRules(rules(["10s", "20s"]), rules(after));
+    driver.exit(5);
+    driver.exit(4);
+    driver.pass(100);
+    deepEqual(driver.told().filter((words) => words.startsWith("RETRACT")), retracts, name);
+  }
+});
+
+Deno.test("checkpoint: a contradiction that was told stays told under other rules", () => {
+  const life = new Life(rules(["10s", "20s"]), 1);
+  life.driver.enter(0);
+  life.driver.pass(25);
+  life.driver.exit(15);
+  life.driver.pass(31);
+  ok(life.driver.told().includes("RETRACT 20"));
+  life.checkpoint();
+  const { driver } = Life.restored(rules(["6s", "10s", "20s"]), 1, life.store).life;
+  driver.exit(14);
+  driver.exit(5);
+  driver.pass(100);
+  deepEqual(driver.told().filter((words) => words.startsWith("RETRACT")), ["RETRACT 10"]);
+});
+
+Deno.test("checkpoint: each fence has its own changed rules, and both visits are carried over", () => {
+  const life = new Life(rules(["10s"], ["20s"]), 1);
+  for (const fence of ["f", "g"]) {
+    life.driver.enter(0, { fence });
+    life.driver.exit(30, { fence });
+    life.driver.enter(40, { fence });
+  }
+  life.driver.pass(55);
+  life.driver.triggers();
+  life.checkpoint();
+  // The rules have changed places.
+  const { driver } = Life.restored(rules(["10s", "20s"], ["14s", "20s", "30s"]), 1, life.store).life;
+  driver.pass(75);
+  // f: 50 was told; g: 54 is past and new.
+  deepEqual(driver.told().sort(), ["DWELL 60", "DWELL g 60", "DWELL g 70"]);
+  driver.exit(8, { fence: "f" });
+  driver.exit(18, { fence: "g" });
+  driver.pass(100);
+  deepEqual(
+    driver.told().filter((words) => words.startsWith("RETRACT")).sort(),
+    ["RETRACT 10", "RETRACT g 20"],
+  );
+});
+
+Deno.test("checkpoint: a record that waits is applied by the changed rules", () => {
+  const life = new Life(rules(["10s"]), 1);
+  life.driver.enter(0);
+  life.checkpoint();
+  const { driver } = Life.restored(rules(["20s"]), 1, life.store).life;
+  driver.pass(100);
+  deepEqual(driver.told(), ["DWELL 20"]);
+});
