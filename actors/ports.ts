@@ -4,8 +4,11 @@
  *
  * @module
  */
+import type { CheckpointCommit, ChunkRange } from "../lib/chunk.ts";
 import type { Json } from "../lib/json.ts";
 import type { RecordBatch } from "../lib/record_batch.ts";
+
+export type { CheckpointChunk, CheckpointCommit, ChunkRange } from "../lib/chunk.ts";
 
 /** Where records come from: one source split. */
 export interface Source {
@@ -62,27 +65,6 @@ export interface Sink {
   /** Makes durable what was written (`fdatasync`); resolves with the position behind it. */
   flush(): Promise<Json>;
   close(): void;
-}
-
-/** A chunk of a checkpoint: up to 60 KiB of bytes under an ascending number in one of a few streams. */
-export interface CheckpointChunk {
-  readonly stream: string;
-  readonly id: number;
-  readonly bytes: Uint8Array;
-}
-
-/** A half-open range of chunks. */
-export interface ChunkRange {
-  readonly stream: string;
-  readonly start: number;
-  readonly end: number;
-}
-
-/** One checkpoint: what is new, what is no longer needed, and the manifest that makes it so. */
-export interface CheckpointCommit {
-  readonly put: readonly CheckpointChunk[];
-  readonly drop: readonly ChunkRange[];
-  readonly manifest: Uint8Array;
 }
 
 /** Another process has taken this split over: nothing may be written any more. */

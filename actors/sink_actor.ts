@@ -141,7 +141,7 @@ export class SinkActor {
    * @throws what a write failed with, or where it was halted
    */
   async closeEpoch(): Promise<Json> {
-    this.#release(Infinity, 0);
+    this.#release(Infinity);
     this.#write();
     await this.settled();
     // Lines before the barrier may not have arrived: no checkpoint may say that they have.
@@ -155,7 +155,7 @@ export class SinkActor {
     this.#unsorted[0] = this.#unsorted[1] as SortedLines[];
     this.#unsorted[1] = unsorted;
     // What the watermark had passed already while it waited behind the barrier.
-    if (this.#watermarksUs !== null) this.#release(this.#releasedUs, 0);
+    if (this.#watermarksUs !== null) this.#release(this.#releasedUs);
     this.#write();
     this.#makeRoom();
     return position;
@@ -225,12 +225,12 @@ export class SinkActor {
     for (const watermarkUs of watermarksUs) lowest = Math.min(lowest, watermarkUs);
     if (lowest <= this.#releasedUs) return;
     this.#releasedUs = lowest;
-    this.#release(lowest, 0);
+    this.#release(lowest);
   }
 
-  /** Puts the lines up to a time in their order and hands them on. */
-  #release(upToUs: number, epoch: 0 | 1): void {
-    const waiting = this.#unsorted[epoch] as SortedLines[];
+  /** Puts the lines before the barrier, up to a time, in their order and hands them on. */
+  #release(upToUs: number): void {
+    const waiting = this.#unsorted[0] as SortedLines[];
     if (waiting.length === 0) return;
     const lines: { bytes: Uint8Array; start: number; end: number; timeUs: number }[] = [];
     const kept: typeof lines = [];
@@ -245,7 +245,7 @@ export class SinkActor {
     }
     lines.sort((a, b) => a.timeUs - b.timeUs);
     for (const { bytes, start, end } of lines) this.#current.append(bytes, start, end, 1);
-    this.#unsorted[epoch] = kept.map(({ bytes, start, end, timeUs }) => ({
+    this.#unsorted[0] = kept.map(({ bytes, start, end, timeUs }) => ({
       bytes: bytes.subarray(start, end),
       ends: [end - start],
       timesUs: [timeUs],

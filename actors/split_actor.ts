@@ -16,7 +16,7 @@
  * @module
  */
 import { assert } from "../lib/assert.ts";
-import { CheckpointLog, type PlannedCommit, type SplitState } from "../lib/checkpoint.ts";
+import { CheckpointLog, type SplitState, type StateIdentity } from "../lib/checkpoint.ts";
 import { DamagedCheckpointError } from "../lib/chunk.ts";
 import type { Config } from "../lib/config.ts";
 import { Counters } from "../lib/counters.ts";
@@ -26,6 +26,7 @@ import {
   decodeDeadLetterPosition,
   encodeDeadLetter,
 } from "../lib/dead_letter.ts";
+import { RECORD_BYTES_MAX } from "../lib/decoded_transition.ts";
 import { EffectBuffer, type LateRecord } from "../lib/effect.ts";
 import type { FenceRules } from "../lib/fence_rules.ts";
 import type { Identity } from "../lib/identity.ts";
@@ -122,7 +123,9 @@ export class SplitActor {
   #checkpointAtUs = -Infinity;
   #changed = false;
   #advancedToUs = -Infinity;
+  /** Records that this process has read, and those before it on the same state. */
   #readNow = 0;
+  #readBefore = 0;
   #watermarkForced = 0;
   #inBatch = false;
   #paused = false;
@@ -203,10 +206,11 @@ export class SplitActor {
     if (manifest !== null) split = await this.#restore(manifest);
     await sink.open(split?.sink ?? null);
     await deadLetters.open(split?.deadLetters ?? null);
-    const resumed = await source.open(split?.position ?? null);
+    const position = split?.position ?? null;
+    const resumed = await source.open(position) === "resumed";
     // Another input begins at its beginning, over the kept state.
-    this.#position = resumed === "resumed" ? split?.position ?? null : null;
-    const comesAgain = source.rereadable && ((split?.position ?? null) === null || resumed === "resumed");
+    this.#position = resumed ? position : null;
+    const comesAgain = source.rereadable && (position === null || resumed);
     const readBack = split === null ? 0 : await this.#readBack(comesAgain);
     this.#takeCheckpoint();
     await this.#whileWorking(this.#checkpointing ?? Promise.resolve());
@@ -263,7 +267,7 @@ export class SplitActor {
     ) as Record<DeadLetterReason, number>;
     deadLetters.LATE = counters.lateRefused;
     return {
-      read: this.#counts.get("read") ?? 0,
+      read: this.#readBefore + this.#readNow,
       readNow: this.#readNow,
       counters,
       deadLetters,
@@ -309,7 +313,9 @@ export class SplitActor {
     }
     const split = restore.finish();
     this.#clock.restore(split.clock);
-    for (const [name, count] of Object.entries(split.counts)) this.#counts.set(name, count);
+    const { [READ]: readBefore = 0, ...counts } = split.counts;
+    this.#readBefore = readBefore;
+    for (const [name, count] of Object.entries(counts)) this.#counts.set(name, count);
     for (const [offset, reason] of split.knownDeadLetters) {
       this.#knownDeadLetters.set(offset, reason as DeadLetterReason);
     }
@@ -426,7 +432,6 @@ export class SplitActor {
 
   #takeRecord(batch: RecordBatch, i: number): void {
     this.#readNow++;
-    this.#count("read");
     const start = batch.starts[i] as number;
     const end = batch.ends[i] as number;
     const offset = batch.offsets[i] as number;
@@ -438,7 +443,12 @@ export class SplitActor {
     const decoder = this.#decoder;
     const oversize = batch.oversize.size === 0 ? undefined : batch.oversize.get(i);
     if (oversize !== undefined) {
-      this.#refuse(batch, i, "TOO_LARGE", `The record has ${oversize.byteLength} bytes, 65536 are the most`);
+      this.#refuse(
+        batch,
+        i,
+        "TOO_LARGE",
+        `The record has ${oversize.byteLength} bytes, ${RECORD_BYTES_MAX} are the most`,
+      );
       return;
     }
     const outcome = decoder.decode(batch.bytes, start, end);
@@ -671,7 +681,7 @@ export class SplitActor {
       watermarkUs: Number.isFinite(watermarkUs) ? watermarkUs : null,
       dedupClockUs: Number.isFinite(this.#clock.dedupClockUs) ? this.#clock.dedupClockUs : null,
       position: this.#position,
-      counts: Object.fromEntries(this.#counts),
+      counts: { ...Object.fromEntries(this.#counts), [READ]: this.#readBefore + this.#readNow },
       knownDeadLetters: [...this.#knownDeadLetters],
     };
     const met = this.#toAll((done, actor, number) => ({
@@ -699,11 +709,14 @@ export class SplitActor {
       this.#triggers.closeEpoch(),
       this.#deadLetters.closeEpoch(),
     ]);
-    const commit: PlannedCommit = this.#log.finish({ ...atBarrier, sink, deadLetters });
+    const commit = this.#log.finish({ ...atBarrier, sink, deadLetters });
     await this.#parts.store.commit(commit);
     if (atBarrier.position !== null) await this.#parts.source.acknowledge(atBarrier.position);
   }
 }
+
+/** The count of records read, among those of a checkpoint. */
+const READ = "read";
 
 /** Why reading was stopped. */
 const STOPPED = new DOMException("Reading was stopped", "AbortError");
@@ -714,7 +727,7 @@ function offsetOf(position: Json): number | null {
 }
 
 function checkIdentity(
-  written: { bucketUs: number; guardUs: number; partitions: number; sourceKind: string },
+  written: StateIdentity,
   config: Config,
   sourceKind: string,
   store: string,

@@ -17,8 +17,11 @@
  * @module
  */
 import {
+  type CheckpointChunk,
+  type CheckpointCommit,
   type Checksum,
   CHUNK_BYTES_MAX,
+  type ChunkRange,
   ChunkWriter,
   DamagedCheckpointError,
   readChunk,
@@ -113,22 +116,6 @@ interface Meta {
   readonly ledgers: readonly LedgerJson[];
 }
 
-/** What a store does for one checkpoint: chunks are named by stream and number. */
-export interface PlannedCommit {
-  /** Chunks to be written, before the manifest. */
-  readonly put: { readonly stream: string; readonly id: number; readonly bytes: Uint8Array }[];
-  /** Chunks that are no longer needed once the manifest is durable. */
-  readonly drop: { readonly stream: string; readonly start: number; readonly end: number }[];
-  /** What makes the others a checkpoint, in one atomic step. */
-  readonly manifest: Uint8Array;
-}
-
-/** Where a chunk range is. */
-export interface StreamRange extends Range {
-  /** Name of the stream. */
-  readonly stream: string;
-}
-
 /** Plans the checkpoints of one split, one after the other. */
 export class CheckpointLog {
   readonly #checksum: Checksum;
@@ -146,8 +133,8 @@ export class CheckpointLog {
 
   #writer: ChunkWriter | null = null;
   #restWriter: ChunkWriter | null = null;
-  #put: PlannedCommit["put"] = [];
-  #drop: PlannedCommit["drop"] = [];
+  #put: CheckpointChunk[] = [];
+  #drop: ChunkRange[] = [];
   #ledgers: Meta["ledgers"][number][] = [];
   #counters = new Counters();
   #liveBytes = 0;
@@ -185,7 +172,7 @@ export class CheckpointLog {
   }
 
   /** Ends the checkpoint that is being made, after all partitions were added. */
-  finish(split: SplitState): PlannedCommit {
+  finish(split: SplitState): CheckpointCommit {
     const put = this.#put;
     const drop = this.#drop;
     for (const bytes of this.#writer?.finish() ?? []) {
@@ -249,7 +236,7 @@ export class CheckpointLog {
   }
 
   /** All chunk ranges that a manifest needs, in the order in which {@link Restore.chunk} wants them. */
-  static ranges(manifest: Manifest): StreamRange[] {
+  static ranges(manifest: Manifest): ChunkRange[] {
     return [
       { stream: PAIRS, ...manifest.pairs },
       ...manifest.windows.map(([head, tail], i) => ({

@@ -29,6 +29,36 @@ export const SECTION_META = 3;
 /** Section of the dedup window's pages. */
 export const SECTION_WINDOW = 4;
 
+/** A chunk under its name: an ascending number in one of a few streams. */
+export interface CheckpointChunk {
+  /** Name of the stream. */
+  readonly stream: string;
+  /** Its number there. */
+  readonly id: number;
+  /** Up to {@link CHUNK_BYTES_MAX}. */
+  readonly bytes: Uint8Array;
+}
+
+/** A half-open range of chunks. */
+export interface ChunkRange {
+  /** Name of the stream. */
+  readonly stream: string;
+  /** Number of the first. */
+  readonly start: number;
+  /** Number behind the last. */
+  readonly end: number;
+}
+
+/** One checkpoint: what is new, what is no longer needed, and the manifest that makes it so. */
+export interface CheckpointCommit {
+  /** Chunks to be written, before the manifest. */
+  readonly put: readonly CheckpointChunk[];
+  /** Chunks that are no longer needed once the manifest is durable. */
+  readonly drop: readonly ChunkRange[];
+  /** What makes the others a checkpoint, in one atomic step. */
+  readonly manifest: Uint8Array;
+}
+
 /** XXH64 with seed 0 of some bytes. */
 export type Checksum = (bytes: Uint8Array) => bigint;
 

@@ -8,7 +8,7 @@
 
 /** Counts since the state began; a checkpoint keeps them. */
 export class Counters {
-  /** Transitions and heartbeats that came in, without those that were dead-lettered on decoding. */
+  /** Transitions that came in, without those that were dead-lettered on decoding; the split counts heartbeats. */
   received = 0;
   /** ENTER triggers. */
   enter = 0;
@@ -22,7 +22,7 @@ export class Counters {
   retract = 0;
   /** Not novel. */
   suppressed = 0;
-  /** HEARTBEAT and STALE: no trigger tells of them. */
+  /** STALE: no trigger tells of it. */
   silent = 0;
   /** What a pair absorbed where triggers leave in order: neither told nor a repeat of an id. */
   absorbed = 0;

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Json } from "./json.ts";
+import { parseJsonObject } from "./json_object.ts";
 import { formatTimestamp } from "./time.ts";
 
 /** Every reason there is. The order is the one in which they are documented and summed up. */
@@ -111,15 +112,10 @@ export interface DeadLetterPosition {
  * @returns null where it is no dead letter of ours
  */
 export function decodeDeadLetterPosition(line: Uint8Array): DeadLetterPosition | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(decoder.decode(line));
-  } catch {
-    return null;
-  }
-  if (typeof value !== "object" || value === null) return null;
-  const { reason, source, position } = value as { reason?: unknown; source?: unknown; position?: Json };
-  const known = DEAD_LETTER_REASONS.find((name) => name === reason);
-  if (known === undefined || typeof source !== "string" || position === undefined) return null;
-  return { reason: known, source, position };
+  const letter = parseJsonObject(line);
+  const known = DEAD_LETTER_REASONS.find((name) => name === letter?.["reason"]);
+  if (letter === null || known === undefined) return null;
+  const { source, position } = letter;
+  if (typeof source !== "string" || position === undefined) return null;
+  return { reason: known, source, position: position as Json };
 }

@@ -97,9 +97,7 @@ const UNSAVED_KEY = 1 << 20;
 const KEY_IN_ARENA = 1 << 21;
 const FLAGS_SAVED = (1 << 18) - 1;
 
-/** The visit has not ended. */
-export const ENDED_BY_NOTHING = 0;
-/** The visit was ended by an EXIT. */
+/** The visit was ended by an EXIT; 0 stands for one that has not ended. */
 export const ENDED_BY_EXIT = 1;
 /** The visit was ended by a STALE. */
 export const ENDED_BY_STALE = 2;

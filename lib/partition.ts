@@ -117,7 +117,7 @@ export class Partition {
   readonly #fields = new TriggerFields();
   readonly #revised = new Uint32Array(8);
   readonly #hexBytes = new Uint8Array(32);
-  #effects: EffectBuffer;
+  readonly #effects: EffectBuffer;
   #watermarkUs = -Infinity;
   #clockUs = -Infinity;
   /** Records applied and deadlines fired in this turn. */
@@ -191,11 +191,6 @@ export class Partition {
   /** The first deadline there is, a lower bound in µs of event time; Infinity for none. */
   get nextDeadlineUs(): number {
     return this.#wheel.nextDeadlineUs();
-  }
-
-  /** Where effects go from here on. */
-  set effects(effects: EffectBuffer) {
-    this.#effects = effects;
   }
 
   /** Starts a turn: the steps of {@link advanceTo} and {@link finish} are counted from here. */

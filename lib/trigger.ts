@@ -8,10 +8,10 @@
  */
 import { type EffectBuffer, TRIGGER_BYTES_MAX } from "./effect.ts";
 import { writeLanesHex } from "./identity.ts";
+import { parseJsonObject } from "./json_object.ts";
 import { parseRfc3339, TIMESTAMP_BYTES, writeTimestamp } from "./time.ts";
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder("utf-8", { fatal: true });
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -189,17 +189,9 @@ export interface ToldTrigger {
 
 /** Reads a line of an NDJSON sink back; null where it is no trigger of ours. */
 export function parseTrigger(line: Uint8Array): ToldTrigger | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(decoder.decode(line));
-  } catch {
-    return null;
-  }
-  if (typeof value !== "object" || value === null) return null;
-  const { id, kind, device_id, fence_id, event_time, entered_at, dwell_s, seq, late } = value as Record<
-    string,
-    unknown
-  >;
+  const trigger = parseJsonObject(line);
+  if (trigger === null) return null;
+  const { id, kind, device_id, fence_id, event_time, entered_at, dwell_s, seq, late } = trigger;
   if (typeof id !== "string" || !/^[0-9a-f]{32}$/.test(id)) return null;
   if (typeof device_id !== "string" || typeof fence_id !== "string") return null;
   const eventTimeUs = timeOf(event_time);

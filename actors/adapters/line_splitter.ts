@@ -19,10 +19,8 @@
  */
 import type { XXHash } from "xxhash-wasm";
 import { assert } from "../../lib/assert.ts";
+import { RECORD_BYTES_MAX } from "../../lib/decoded_transition.ts";
 import type { OversizeRecord, RecordBatch } from "../../lib/record_batch.ts";
-
-/** Bytes of a record at most, without its line end (SPEC 1). */
-export const RECORD_BYTES_MAX = 65_536;
 
 /** Bytes of a block: about 5,600 records. */
 const BLOCK_BYTES = 1 << 20;

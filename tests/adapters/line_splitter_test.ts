@@ -1,6 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import xxhash from "xxhash-wasm";
-import { LineSplitter, RECORD_BYTES_MAX, type SplitLines } from "../../actors/adapters/line_splitter.ts";
+import { LineSplitter, type SplitLines } from "../../actors/adapters/line_splitter.ts";
+import { RECORD_BYTES_MAX } from "../../lib/decoded_transition.ts";
 import { randomFrom } from "../support/random.ts";
 
 const hash = await xxhash();

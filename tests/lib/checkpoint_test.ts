@@ -4,7 +4,8 @@
  * @module
  */
 import { deepEqual, equal, ok, throws } from "node:assert/strict";
-import { CheckpointLog, type PlannedCommit, type SplitState } from "../../lib/checkpoint.ts";
+import { CheckpointLog, type SplitState } from "../../lib/checkpoint.ts";
+import type { CheckpointCommit } from "../../lib/chunk.ts";
 import { CHECKPOINT_FORMAT, CHUNK_BYTES_MAX, DamagedCheckpointError } from "../../lib/chunk.ts";
 import { Counters } from "../../lib/counters.ts";
 import { Identity } from "../../lib/identity.ts";
@@ -23,7 +24,7 @@ class MapStore {
   readonly streams = new Map<string, Map<number, Uint8Array>>();
   manifest = new Uint8Array(0);
 
-  commit({ put, drop, manifest }: PlannedCommit): void {
+  commit({ put, drop, manifest }: CheckpointCommit): void {
     for (const { stream, id, bytes } of put) {
       ok(bytes.length <= CHUNK_BYTES_MAX, `${stream} ${id} has ${bytes.length} bytes`);
       const chunks = this.streams.get(stream) ?? new Map<number, Uint8Array>();
