@@ -675,11 +675,11 @@ export class SplitActor {
     this.#changed = false;
     this.#epoch++;
     this.#sendAll();
-    const watermarkUs = this.#clock.watermarkUs;
+    const { watermarkUs, dedupClockUs } = this.#clock;
     const atBarrier = {
       clock: this.#clock.state(),
       watermarkUs: Number.isFinite(watermarkUs) ? watermarkUs : null,
-      dedupClockUs: Number.isFinite(this.#clock.dedupClockUs) ? this.#clock.dedupClockUs : null,
+      dedupClockUs: Number.isFinite(dedupClockUs) ? dedupClockUs : null,
       position: this.#position,
       counts: { ...Object.fromEntries(this.#counts), [READ]: this.#readBefore + this.#readNow },
       knownDeadLetters: [...this.#knownDeadLetters],
@@ -688,7 +688,7 @@ export class SplitActor {
       type: "barrier",
       watermarkUs,
       met: () => {
-        this.#log.addPartition(number, actor.partition);
+        this.#log.addPartition(number, actor.partition, dedupClockUs);
         done();
       },
     }));

@@ -5,14 +5,14 @@
  *   stream "pairs"    journal of changed rows, and between them slices of all rows:   … j j j s j s j s j …
  *                     a slice goes with each checkpoint, so that no moment pays for a whole snapshot; when the slices have
  *                     gone round once, everything before the round began is no longer needed
- *   stream "window-n" pages of 128 ids of partition n by their number in the ring, written once, when they are full;
- *                     what has left the window is dropped
- *   stream "rest"     the window's last page, what waits and is held, ledgers, counters, rules: all of it, each time
+ *   stream "window"   the new ids of all partitions, once there are enough of them for a chunk; dropped when all of a
+ *                     checkpoint's have left their windows
+ *   stream "rest"     ids that were not enough, what waits and is held, ledgers, counters, rules: all of it, each time
  *   manifest          ranges of the streams, clocks, position in the source, lengths of the outputs
  * ```
  *
- * At 300,000 records a second a record dirties some 80 bytes. A round begins when the journal has become as long as the
- * rows themselves, so no more than twice the state is stored or read back.
+ * A record costs some 35 bytes of pairs and 24 of ids. A round begins when the journal is longer than the rows themselves
+ * and than 16 MiB, so no more than that is read back besides.
  *
  * @module
  */
@@ -34,7 +34,7 @@ import {
 } from "./chunk.ts";
 import type { DwellRule } from "./config.ts";
 import { Counters } from "./counters.ts";
-import { WINDOW_ROW_BYTES } from "./dedup_window.ts";
+import { WINDOW_IMAGE_HEADER_BYTES, WINDOW_ROW_BYTES } from "./dedup_window.ts";
 import { FenceRules } from "./fence_rules.ts";
 import type { Json } from "./json.ts";
 import { FLAGS, IMAGE_BYTES_MAX, LIVE, type PairTable } from "./pair_table.ts";
@@ -45,12 +45,14 @@ import { ENTRY_BYTES, ReorderBuffer, type SavedEntry } from "./reorder.ts";
 
 const PAIRS = "pairs";
 const REST = "rest";
-const WINDOW_PAGE_ROWS = 128;
-/** Room for a full page with all that goes before its rows. */
-const WINDOW_PAGE_BYTES_MAX = WINDOW_PAGE_ROWS * WINDOW_ROW_BYTES + 64;
+const WINDOW = "window";
+/** New ids with fewer bytes than these go with the rest, again each time. */
+const WINDOW_BYTES_MIN = 32 << 10;
+/** Ids in one section. */
+const WINDOW_SECTION_ROWS = 512;
 
 /** A round of slices begins when the journal is longer than this, and than the rows. */
-const JOURNAL_BYTES_MIN = 4 << 20;
+const JOURNAL_BYTES_MIN = 16 << 20;
 const JOURNAL_CHUNKS_MIN = 256;
 /** A slice is at least this many bytes, and at least as much as the journal that goes with it. */
 const SLICE_BYTES_MIN = 64 << 10;
@@ -103,6 +105,8 @@ export interface Manifest {
   readonly number: number;
   /** Chunks of the pairs' stream that are needed. */
   readonly pairs: Range;
+  /** Chunks of the windows' stream that are needed. */
+  readonly window: Range;
   /** Chunks of the stream with the rest: only the last checkpoint's. */
   readonly rest: Range;
   /** Of each partition's window: the numbers of its oldest and of its next id. */
@@ -116,25 +120,36 @@ interface Meta {
   readonly ledgers: readonly LedgerJson[];
 }
 
+/** Some chunks of the windows' stream. */
+interface WindowChunks {
+  /** Number of the chunk behind the last. */
+  readonly end: number;
+  /** Up to which number the ids of each partition are stored with these chunks and those before them. */
+  readonly tails: readonly number[];
+}
+
 /** Plans the checkpoints of one split, one after the other. */
 export class CheckpointLog {
   readonly #checksum: Checksum;
   readonly #identity: StateIdentity;
   readonly #rules: readonly DwellRule[];
-  /** Up to where each partition's window is stored. */
-  readonly #windowTails: number[];
-  readonly #windowHeads: number[];
+  /** Numbers of the oldest and the next id of each partition's window, as of the last barrier. */
+  readonly #windows: [head: number, tail: number][];
+  /** Up to where each is in the windows' stream. */
+  #windowTails: readonly number[];
+  /** What is in that stream, the oldest first. */
+  readonly #windowChunks: WindowChunks[] = [];
   #number = 0;
   #pairs: Range = { start: 0, end: 0 };
+  #window: Range = { start: 0, end: 0 };
   #rest: Range = { start: 0, end: 0 };
   /** Since the round before the current one began. */
   #journalBytes = 0;
   #round: { readonly start: number; readonly cursors: number[] } | null = null;
 
   #writer: ChunkWriter | null = null;
+  #windowWriter: ChunkWriter | null = null;
   #restWriter: ChunkWriter | null = null;
-  #put: CheckpointChunk[] = [];
-  #drop: ChunkRange[] = [];
   #ledgers: Meta["ledgers"][number][] = [];
   #counters = new Counters();
   #liveBytes = 0;
@@ -145,7 +160,7 @@ export class CheckpointLog {
     this.#identity = identity;
     this.#rules = rules;
     this.#windowTails = new Array<number>(identity.partitions).fill(0);
-    this.#windowHeads = new Array<number>(identity.partitions).fill(0);
+    this.#windows = this.#windowTails.map(() => [0, 0]);
   }
 
   /** How many checkpoints there have been. */
@@ -153,8 +168,12 @@ export class CheckpointLog {
     return this.#number;
   }
 
-  /** Adds a partition that has met the barrier to the checkpoint that is being made: takes its changes. */
-  addPartition(number: number, partition: Partition): void {
+  /**
+   * Adds a partition that has met the barrier to the checkpoint that is being made: takes its changes.
+   *
+   * @param dedupClockUs the split's, at the barrier: a partition without records must let its ids go all the same
+   */
+  addPartition(number: number, partition: Partition, dedupClockUs: number): void {
     const writer = this.#writer ??= new ChunkWriter(this.#checksum);
     const before = writer.byteLength + writer.at;
     writer.begin(number, SECTION_PAIRS);
@@ -164,7 +183,7 @@ export class CheckpointLog {
     this.#journalBytes += journalBytes;
     if (this.#round !== null) this.#writeSlice(writer, number, pairs, journalBytes);
     writer.end();
-    this.#addWindow(number, partition);
+    this.#addWindow(number, partition, dedupClockUs);
     this.#addWaiting(number, partition);
     this.#ledgers[number] = partition.ledger.toJson();
     this.#counters.add(partition.counters);
@@ -173,8 +192,8 @@ export class CheckpointLog {
 
   /** Ends the checkpoint that is being made, after all partitions were added. */
   finish(split: SplitState): CheckpointCommit {
-    const put = this.#put;
-    const drop = this.#drop;
+    const put: CheckpointChunk[] = [];
+    const drop: ChunkRange[] = [];
     for (const bytes of this.#writer?.finish() ?? []) {
       put.push({ stream: PAIRS, id: this.#pairs.end++, bytes });
     }
@@ -192,6 +211,7 @@ export class CheckpointLog {
         this.#round = { start: this.#pairs.end, cursors: this.#windowTails.map(() => 0) };
       }
     }
+    const unstored = this.#finishWindow(put, drop);
     const meta: Meta = {
       split,
       counters: this.#counters.toJson(),
@@ -203,19 +223,21 @@ export class CheckpointLog {
     rest.writeBytes(new TextEncoder().encode(JSON.stringify(meta)));
     drop.push({ stream: REST, ...this.#rest });
     this.#rest = { start: this.#rest.end, end: this.#rest.end };
-    for (const bytes of rest.finish()) put.push({ stream: REST, id: this.#rest.end++, bytes });
+    for (const bytes of [...unstored, ...rest.finish()]) {
+      put.push({ stream: REST, id: this.#rest.end++, bytes });
+    }
     this.#number++;
     const manifest: Manifest = {
       identity: this.#identity,
       number: this.#number,
       pairs: { ...this.#pairs },
+      window: { ...this.#window },
       rest: { ...this.#rest },
-      windows: this.#windowHeads.map((head, i) => [head, this.#windowTails[i] as number] as const),
+      windows: this.#windows.map(([head, tail]) => [head, tail]),
     };
     this.#writer = null;
+    this.#windowWriter = null;
     this.#restWriter = null;
-    this.#put = [];
-    this.#drop = [];
     this.#ledgers = [];
     this.#counters = new Counters();
     this.#liveBytes = 0;
@@ -239,11 +261,7 @@ export class CheckpointLog {
   static ranges(manifest: Manifest): ChunkRange[] {
     return [
       { stream: PAIRS, ...manifest.pairs },
-      ...manifest.windows.map(([head, tail], i) => ({
-        stream: windowStream(i),
-        start: Math.floor(head / WINDOW_PAGE_ROWS),
-        end: Math.floor(tail / WINDOW_PAGE_ROWS),
-      })),
+      { stream: WINDOW, ...manifest.window },
       { stream: REST, ...manifest.rest },
     ];
   }
@@ -252,12 +270,19 @@ export class CheckpointLog {
   restore(manifest: Manifest, partitions: readonly Partition[]): Restore {
     this.#number = manifest.number;
     this.#pairs = { ...manifest.pairs };
+    this.#window = { ...manifest.window };
     this.#rest = { ...manifest.rest };
-    manifest.windows.forEach(([head, tail], i) => {
-      this.#windowHeads[i] = head;
-      this.#windowTails[i] = tail;
+    manifest.windows.forEach(([head, tail], i) => this.#windows[i] = [head, tail]);
+    return new Restore({
+      checksum: this.#checksum,
+      manifest,
+      partitions,
+      rules: this.#rules,
+      windowChunk: (chunk) => {
+        this.#windowChunks.push(chunk);
+        this.#windowTails = chunk.tails;
+      },
     });
-    return new Restore(this.#checksum, manifest, partitions, this.#rules);
   }
 
   #writeSlice(writer: ChunkWriter, number: number, pairs: PairTable, journalBytes: number): void {
@@ -272,26 +297,43 @@ export class CheckpointLog {
     cursors[number] = row >= pairs.rowCount ? Infinity : row;
   }
 
-  #addWindow(number: number, partition: Partition): void {
+  #addWindow(number: number, partition: Partition, dedupClockUs: number): void {
     const window = partition.window;
-    partition.expireWindow();
-    const stream = windowStream(number);
-    const firstPage = Math.floor(window.head / WINDOW_PAGE_ROWS);
-    const lastPage = Math.floor(window.tail / WINDOW_PAGE_ROWS);
-    const storedTo = Math.floor((this.#windowTails[number] as number) / WINDOW_PAGE_ROWS);
-    // A page that a stored manifest needs is never written over: it might be that manifest that is restored.
-    for (let page = Math.max(firstPage, storedTo); page < lastPage; page++) {
-      const writer = new ChunkWriter(this.#checksum, WINDOW_PAGE_BYTES_MAX);
-      writeWindowRows(writer, number, partition, page * WINDOW_PAGE_ROWS, (page + 1) * WINDOW_PAGE_ROWS);
-      for (const bytes of writer.finish()) this.#put.push({ stream, id: page, bytes });
+    partition.expireWindow(dedupClockUs);
+    this.#windows[number] = [window.head, window.tail];
+    const writer = this.#windowWriter ??= new ChunkWriter(this.#checksum);
+    let from = Math.max(window.head, this.#windowTails[number] as number);
+    while (from < window.tail) {
+      const bytes = window.copyRows(from, Math.min(from + WINDOW_SECTION_ROWS, window.tail));
+      writer.begin(number, SECTION_WINDOW);
+      writer.reserve(8 + bytes.length);
+      writer.view.setFloat64(writer.at, from, true);
+      writer.at += 8;
+      writer.writeBytes(bytes);
+      from += rowsIn(bytes.length);
     }
-    const rest = this.#restWriter ??= new ChunkWriter(this.#checksum);
-    writeWindowRows(rest, number, partition, lastPage * WINDOW_PAGE_ROWS, window.tail);
-    rest.end();
-    const droppedFrom = Math.floor((this.#windowHeads[number] as number) / WINDOW_PAGE_ROWS);
-    this.#drop.push({ stream, start: Math.min(droppedFrom, storedTo), end: Math.min(firstPage, storedTo) });
-    this.#windowHeads[number] = window.head;
-    this.#windowTails[number] = window.tail;
+    writer.end();
+  }
+
+  /** Adds the new ids to their stream if they are many, else returns them as chunks; drops what has left the windows. */
+  #finishWindow(put: CheckpointChunk[], drop: ChunkRange[]): readonly Uint8Array[] {
+    const writer = this.#windowWriter ?? new ChunkWriter(this.#checksum);
+    let unstored = writer.finish();
+    if (writer.byteLength >= WINDOW_BYTES_MIN) {
+      for (const bytes of unstored) put.push({ stream: WINDOW, id: this.#window.end++, bytes });
+      unstored = [];
+      this.#windowTails = this.#windows.map(([, tail]) => tail);
+      this.#windowChunks.push({ end: this.#window.end, tails: this.#windowTails });
+    }
+    const kept = this.#windowChunks.findIndex(({ tails }) =>
+      tails.some((tail, i) => tail > (this.#windows[i] as [number, number])[0])
+    );
+    const left = this.#windowChunks.splice(0, kept < 0 ? this.#windowChunks.length : kept).at(-1);
+    if (left !== undefined) {
+      drop.push({ stream: WINDOW, start: this.#window.start, end: left.end });
+      this.#window.start = left.end;
+    }
+    return unstored;
   }
 
   #addWaiting(number: number, partition: Partition): void {
@@ -309,33 +351,47 @@ export class CheckpointLog {
   }
 }
 
+/** What a restore works with. */
+interface RestoreParts {
+  readonly checksum: Checksum;
+  readonly manifest: Manifest;
+  readonly partitions: readonly Partition[];
+  readonly rules: readonly DwellRule[];
+  /** Told of each chunk of the windows' stream. */
+  readonly windowChunk: (chunk: WindowChunks) => void;
+}
+
 /** A restore that is going on: give it all chunks of {@link CheckpointLog.ranges} in their order, then finish. */
 export class Restore {
-  readonly #checksum: Checksum;
+  readonly #parts: RestoreParts;
   readonly #manifest: Manifest;
   readonly #partitions: readonly Partition[];
-  readonly #rules: readonly DwellRule[];
   readonly #waiting: SavedEntry[][];
   readonly #meta: Uint8Array[] = [];
+  /** Which chunk comes next. */
+  #next = 0;
 
   /** Puts chunks into partitions that are fresh; their number must be the manifest's. */
-  constructor(
-    checksum: Checksum,
-    manifest: Manifest,
-    partitions: readonly Partition[],
-    rules: readonly DwellRule[],
-  ) {
-    this.#checksum = checksum;
+  constructor(parts: RestoreParts) {
+    const { manifest, partitions } = parts;
+    this.#parts = parts;
     this.#manifest = manifest;
     this.#partitions = partitions;
-    this.#rules = rules;
     this.#waiting = partitions.map(() => []);
     manifest.windows.forEach(([head], i) => partitions[i]?.window.restoreFrom(head));
   }
 
   /** Takes one chunk. */
   chunk(bytes: Uint8Array): void {
-    for (const { partition: number, type, view, start, end } of readChunk(bytes, this.#checksum)) {
+    this.#readChunk(bytes);
+    const { pairs, window } = this.#manifest;
+    const id = window.start + this.#next++ - (pairs.end - pairs.start);
+    if (id < window.start || id >= window.end) return;
+    this.#parts.windowChunk({ end: id + 1, tails: this.#partitions.map(({ window: { tail } }) => tail) });
+  }
+
+  #readChunk(bytes: Uint8Array): void {
+    for (const { partition: number, type, view, start, end } of readChunk(bytes, this.#parts.checksum)) {
       const partition = this.#partitions[number];
       if (partition === undefined) throw new DamagedCheckpointError(`It has a partition ${number}`);
       if (type === SECTION_PAIRS) {
@@ -352,8 +408,13 @@ export class Restore {
 
   /** After the last chunk: the partitions are whole again; returns the split's part. */
   finish(): SplitState {
+    let count = 0;
+    for (const { start, end } of CheckpointLog.ranges(this.#manifest)) count += end - start;
+    if (this.#next !== count) {
+      throw new DamagedCheckpointError(`It has ${count} parts, ${this.#next} are there`);
+    }
     const meta = this.#readMeta();
-    const sameRules = JSON.stringify(meta.rules) === JSON.stringify(this.#rules);
+    const sameRules = JSON.stringify(meta.rules) === JSON.stringify(this.#parts.rules);
     const oldRules = sameRules ? null : new FenceRules(meta.rules);
     const watermarkUs = meta.split.watermarkUs ?? -Infinity;
     const clockUs = meta.split.dedupClockUs ?? -Infinity;
@@ -384,16 +445,12 @@ export class Restore {
   }
 
   #restoreWindow(number: number, view: DataView, start: number, end: number): void {
-    const window = (this.#partitions[number] as Partition).window;
-    const [head, tail] = this.#manifest.windows[number] as readonly [number, number];
+    const { window } = this.#partitions[number] as Partition;
     const first = view.getFloat64(start, true);
-    const count = (end - start - 8) / WINDOW_ROW_BYTES;
-    const from = Math.max(first, head);
-    const to = Math.min(first + count, tail);
-    if (to <= from) return;
     const bytes = new Uint8Array(view.buffer, view.byteOffset + start + 8, end - start - 8);
-    const rows = bytes.slice((from - first) * WINDOW_ROW_BYTES, (to - first) * WINDOW_ROW_BYTES);
-    window.restoreRows(from, rows);
+    // Ids that had left the window are skipped, and those before the rest that it brings once more.
+    if (first > window.tail) throw new DamagedCheckpointError(`Ids of partition ${number} are missing`);
+    window.restoreRows(first, bytes);
   }
 }
 
@@ -402,25 +459,9 @@ function writeRow(writer: ChunkWriter, pairs: PairTable, row: number, full: bool
   writer.at = pairs.writeImage(writer.view, writer.at, row, full);
 }
 
-/** Writes the window's rows of a page, from its beginning or the head up to `end`; nothing where there are none. */
-function writeWindowRows(
-  writer: ChunkWriter,
-  number: number,
-  { window }: Partition,
-  begin: number,
-  end: number,
-): void {
-  const start = Math.max(begin, window.head);
-  if (start >= end) return;
-  writer.begin(number, SECTION_WINDOW);
-  writer.reserve(8 + (end - start) * WINDOW_ROW_BYTES);
-  writer.view.setFloat64(writer.at, start, true);
-  writer.at += 8;
-  writer.writeBytes(window.copyRows(start, end));
-}
-
-function windowStream(partition: number): string {
-  return `window-${partition}`;
+/** How many ids an image of the window has. */
+function rowsIn(byteLength: number): number {
+  return (byteLength - WINDOW_IMAGE_HEADER_BYTES) / WINDOW_ROW_BYTES;
 }
 
 function hashOfKey(bytes: Uint8Array, deviceStart: number, deviceEnd: number, fenceEnd: number): number {

@@ -11,7 +11,7 @@
  */
 
 /** Version of all that a checkpoint consists of. */
-export const CHECKPOINT_FORMAT = 1;
+export const CHECKPOINT_FORMAT = 2;
 
 /** Bytes of a chunk at most. */
 export const CHUNK_BYTES_MAX = 60 * 1024;
@@ -26,7 +26,7 @@ export const SECTION_PAIRS = 1;
 export const SECTION_WAITING = 2;
 /** Section of what is kept as JSON: the split's part, counters, rules and ledgers. */
 export const SECTION_META = 3;
-/** Section of the dedup window's pages. */
+/** Section of rows of the dedup window. */
 export const SECTION_WINDOW = 4;
 
 /** A chunk under its name: an ascending number in one of a few streams. */
@@ -85,14 +85,10 @@ export class ChunkWriter {
   #partition = 0;
   #type = 0;
 
-  /**
-   * Begins an empty chunk.
-   *
-   * @param capacity bytes of a chunk at most; less than the default where it is known that less will be written
-   */
-  constructor(checksum: Checksum, capacity: number = CHUNK_BYTES_MAX) {
+  /** Begins an empty chunk. */
+  constructor(checksum: Checksum) {
     this.#checksum = checksum;
-    this.#buffer = new Uint8Array(capacity);
+    this.#buffer = new Uint8Array(CHUNK_BYTES_MAX);
     this.view = new DataView(this.#buffer.buffer);
     this.at = HEADER_BYTES;
   }

@@ -25,9 +25,13 @@ import { EMPTY, HashIndex } from "./hash_index.ts";
 const SEGMENT_BITS = 11;
 const SEGMENT_ROWS = 1 << SEGMENT_BITS;
 const SEGMENT_MASK = SEGMENT_ROWS - 1;
+/** Four words and a double. */
+const ROW_BYTES = 24;
 
-/** Bytes of one id in {@link DedupWindow.copyRows}: four words and the clock. */
-export const WINDOW_ROW_BYTES = 24;
+/** Bytes of one id in {@link DedupWindow.copyRows}: four words, and how far its clock is from that of the first one. */
+export const WINDOW_ROW_BYTES = 20;
+/** Bytes before them: the clock of the first one. */
+export const WINDOW_IMAGE_HEADER_BYTES = 8;
 
 /** Bounds of a window. */
 export interface DedupWindowOptions {
@@ -38,7 +42,7 @@ export interface DedupWindowOptions {
 }
 
 interface Segment {
-  readonly ids: Uint32Array;
+  readonly ids: Int32Array;
   readonly clocksUs: Float64Array;
 }
 
@@ -94,11 +98,11 @@ export class DedupWindow {
 
   /** Bytes held by the ring and its index. */
   get byteLength(): number {
-    return this.#segments.length * SEGMENT_ROWS * WINDOW_ROW_BYTES + this.#index.byteLength;
+    return this.#segments.length * SEGMENT_ROWS * ROW_BYTES + this.#index.byteLength;
   }
 
   /** Whether an id is in the window at {@link clockUs}. */
-  has(lanes: Uint32Array, base: number): boolean {
+  has(lanes: Int32Array, base: number): boolean {
     const number = this.#find(lanes, base);
     return number >= 0 && this.clockUs - this.#clockOf(number) < this.#ttlUs;
   }
@@ -107,7 +111,7 @@ export class DedupWindow {
    * Puts an id in if it is not in the window at {@link clockUs}; whether it was put in. {@link has} and {@link put} in one
    * step, with one look into the index.
    */
-  admit(lanes: Uint32Array, base: number): boolean {
+  admit(lanes: Int32Array, base: number): boolean {
     this.expire();
     const number = this.#find(lanes, base);
     if (number >= 0) {
@@ -121,7 +125,7 @@ export class DedupWindow {
   }
 
   /** Puts an id in, at {@link clockUs}. The caller has asked {@link has}. An expired entry of the same id is superseded. */
-  put(lanes: Uint32Array, base: number): void {
+  put(lanes: Int32Array, base: number): void {
     this.expire();
     if (this.#tail - this.#head >= this.#capacity) {
       if (this.clockUs - this.#clockOf(this.#head) < this.#ttlUs) this.evictedLive++;
@@ -137,20 +141,26 @@ export class DedupWindow {
     while (this.#head < this.#tail && this.#clockOf(this.#head) <= beforeUs) this.#dropHead();
   }
 
-  /** Copies rows `from` to `to` (numbers) into bytes, {@link WINDOW_ROW_BYTES} each: a checkpoint's part. */
+  /**
+   * Copies rows into bytes, for a checkpoint: those from a number up to another, or as many of them as have clocks that
+   * lie within half an hour of the first one's. How many these are follows from the length, see {@link WINDOW_ROW_BYTES}.
+   */
   copyRows(from: number, to: number): Uint8Array {
-    const bytes = new Uint8Array((to - from) * WINDOW_ROW_BYTES);
-    const words = new Uint32Array(bytes.buffer);
+    const words = new Int32Array((WINDOW_IMAGE_HEADER_BYTES + (to - from) * WINDOW_ROW_BYTES) / 4);
+    const firstUs = this.#clockOf(from);
+    SCRATCH_CLOCK[0] = firstUs;
     let at = 0;
+    words[at++] = SCRATCH_WORDS[0] as number;
+    words[at++] = SCRATCH_WORDS[1] as number;
     for (let number = from; number < to; number++) {
-      const segment = this.#segment(number);
+      const { ids, clocksUs } = this.#segment(number);
       const row = number & SEGMENT_MASK;
-      for (let word = 0; word < 4; word++) words[at++] = segment.ids[row * 4 + word] as number;
-      SCRATCH_CLOCK[0] = segment.clocksUs[row] as number;
-      words[at++] = SCRATCH_WORDS[0] as number;
-      words[at++] = SCRATCH_WORDS[1] as number;
+      const awayUs = (clocksUs[row] as number) - firstUs;
+      if (awayUs !== (awayUs | 0)) break;
+      for (let word = 0; word < 4; word++) words[at++] = ids[row * 4 + word] as number;
+      words[at++] = awayUs;
     }
-    return bytes;
+    return new Uint8Array(words.buffer, 0, at * 4);
   }
 
   /** Begins anew behind the rows before `head`: the first call of a restore. */
@@ -163,28 +173,32 @@ export class DedupWindow {
 
   /** Puts back rows that {@link copyRows} gave, the first of them having the number `from`; older ones are skipped. */
   restoreRows(from: number, bytes: Uint8Array): void {
-    const words = new Uint32Array(bytes.slice().buffer);
-    const count = bytes.byteLength / WINDOW_ROW_BYTES;
-    for (let i = 0; i < count; i++) {
-      if (from + i < this.#tail) continue;
-      assert(from + i === this.#tail, "a window's rows are restored in their order");
-      const base = i * 6;
-      SCRATCH_WORDS[0] = words[base + 4] as number;
-      SCRATCH_WORDS[1] = words[base + 5] as number;
-      this.clockUs = SCRATCH_CLOCK[0] as number;
+    const words = new Int32Array(bytes.slice().buffer);
+    SCRATCH_WORDS[0] = words[0] as number;
+    SCRATCH_WORDS[1] = words[1] as number;
+    const firstUs = SCRATCH_CLOCK[0] as number;
+    let number = from;
+    for (
+      let base = WINDOW_IMAGE_HEADER_BYTES / 4;
+      base < words.length;
+      base += WINDOW_ROW_BYTES / 4, number++
+    ) {
+      if (number < this.#tail) continue;
+      assert(number === this.#tail, "a window's rows are restored in their order");
+      this.clockUs = firstUs + (words[base + 4] as number);
       this.#enter(words, base, true);
     }
   }
 
   /** Appends a row and leads the index to it. A superseded row stays in the ring until its turn. */
-  #enter(lanes: Uint32Array, base: number, maySupersede: boolean): void {
+  #enter(lanes: Int32Array, base: number, maySupersede: boolean): void {
     const superseded = maySupersede && this.#find(lanes, base) >= 0;
     const value = valueOf(this.#append(lanes, base));
     if (superseded) this.#index.replaceCurrent(value);
     else this.#index.insert(lanes[base + 3] as number, value);
   }
 
-  #append(lanes: Uint32Array, base: number): number {
+  #append(lanes: Int32Array, base: number): number {
     const number = this.#tail;
     const row = number & SEGMENT_MASK;
     if (segmentOf(number) - this.#firstSegment >= this.#segments.length) this.#addSegment();
@@ -204,12 +218,12 @@ export class DedupWindow {
     const spare = this.#spare;
     this.#spare = null;
     this.#segments.push(
-      spare ?? { ids: new Uint32Array(SEGMENT_ROWS * 4), clocksUs: new Float64Array(SEGMENT_ROWS) },
+      spare ?? { ids: new Int32Array(SEGMENT_ROWS * 4), clocksUs: new Float64Array(SEGMENT_ROWS) },
     );
   }
 
   /** The number of an id in the ring, or -1. Leaves the index standing at it. */
-  #find(lanes: Uint32Array, base: number): number {
+  #find(lanes: Int32Array, base: number): number {
     const a = lanes[base] as number;
     const b = lanes[base + 1] as number;
     const c = lanes[base + 2] as number;
@@ -262,4 +276,4 @@ function valueOf(number: number): number {
 }
 
 const SCRATCH_CLOCK = new Float64Array(1);
-const SCRATCH_WORDS = new Uint32Array(SCRATCH_CLOCK.buffer);
+const SCRATCH_WORDS = new Int32Array(SCRATCH_CLOCK.buffer);

@@ -65,7 +65,7 @@ export interface IdentityOptions {
 /** Computes the one or two ids of a trigger. Holds the last result, so that nothing is allocated a trigger. */
 export class Identity {
   /** The last ids: words 0 to 3 the id that may leave, 4 to 7 the edge's; each lane's high word first. */
-  readonly lanes = new Uint32Array(8);
+  readonly lanes = new Int32Array(8);
   /** Width of a bucket, µs. */
   readonly bucketUs: number;
   /** Width of the guard at a bucket's edges, µs. */
@@ -75,7 +75,7 @@ export class Identity {
   readonly #material = new Uint8Array(MATERIAL_BYTES_MAX);
   readonly #views: Uint8Array[] = [];
   readonly #lane = new BigUint64Array(1);
-  readonly #laneWords = new Uint32Array(this.#lane.buffer);
+  readonly #laneWords = new Int32Array(this.#lane.buffer);
   /** Room for the longest slot: two buckets of 16 digits and a tilde. */
   readonly #digits = new Uint8Array(33);
   readonly #materials: [Uint8Array, Uint8Array] = [new Uint8Array(0), new Uint8Array(0)];
@@ -221,7 +221,7 @@ export class Identity {
 }
 
 /** Writes four words of lanes as 32 hex digits; returns the place behind them. */
-export function writeLanesHex(target: Uint8Array, at: number, lanes: Uint32Array, base: number): number {
+export function writeLanesHex(target: Uint8Array, at: number, lanes: Int32Array, base: number): number {
   for (let word = base; word < base + 4; word++) {
     const value = lanes[word] as number;
     for (let shift = 24; shift >= 0; shift -= 8) {

@@ -115,7 +115,7 @@ export class Partition {
   readonly #dwell: DwellRules;
   readonly #ordered: boolean;
   readonly #fields = new TriggerFields();
-  readonly #revised = new Uint32Array(8);
+  readonly #revised = new Int32Array(8);
   readonly #hexBytes = new Uint8Array(32);
   readonly #effects: EffectBuffer;
   #watermarkUs = -Infinity;
@@ -177,8 +177,9 @@ export class Partition {
     return this.#clockUs;
   }
 
-  /** Lets the window go of what has expired. */
-  expireWindow(): void {
+  /** Lets the window go of what has expired by a dedup clock that no later message is behind. */
+  expireWindow(clockUs: number): void {
+    this.#clockUs = Math.max(this.#clockUs, clockUs);
     this.#setWindowClock(this.#clockUs);
     this.window.expire();
   }

@@ -94,7 +94,7 @@ export class TriggerFields {
 }
 
 /** Appends a trigger's line; `lanes` holds its id, and behind that, for a RETRACT, the id that it revises. */
-export function writeTrigger(effects: EffectBuffer, lanes: Uint32Array, fields: TriggerFields): void {
+export function writeTrigger(effects: EffectBuffer, lanes: Int32Array, fields: TriggerFields): void {
   effects.reserve(TRIGGER_BYTES_MAX);
   const target = effects.bytes;
   let at = copy(target, effects.byteLength, OPEN);

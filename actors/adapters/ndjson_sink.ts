@@ -26,6 +26,9 @@ import { endOfLastLine, readLines } from "./file_lines.ts";
 
 const LINE_END = Uint8Array.of(0x0a);
 
+/** Bytes in one call: larger ones are no faster, and make the kernel look for larger pages. */
+const WRITE_BYTES_MAX = 1 << 17;
+
 /** Nobody reads the output any more: the end of a run, but no reason for a stack trace. */
 export class ClosedPipeError extends Error {
   override readonly name = "ClosedPipeError";
@@ -177,7 +180,7 @@ export class NdjsonSink implements Sink {
     for (let written = 0; written < bytes.length;) {
       this.#unsynced = true;
       try {
-        const byteLength = await output.write(bytes.subarray(written));
+        const byteLength = await output.write(bytes.subarray(written, written + WRITE_BYTES_MAX));
         if (byteLength === 0) throw new Error("nothing more was taken");
         written += byteLength;
         this.#bytes += byteLength;

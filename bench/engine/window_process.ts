@@ -30,7 +30,7 @@ export interface WindowOutcome {
 interface Window {
   readonly byteLength: number;
   /** Whether it was new. */
-  admit(lanes: Uint32Array, clockUs: number): boolean;
+  admit(lanes: Int32Array, clockUs: number): boolean;
 }
 
 const LANES = 4;
@@ -81,7 +81,7 @@ function fill(
   random: () => number,
 ): Histogram {
   const histogram = new Histogram();
-  const lanes = new Uint32Array(LANES);
+  const lanes = new Int32Array(LANES);
   let clockUs = counts.fromUs;
   for (let i = 0; i < counts.ids; i++) {
     for (let lane = 0; lane < LANES; lane++) lanes[lane] = random() * 2 ** 32;

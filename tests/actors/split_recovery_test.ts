@@ -50,11 +50,11 @@ Deno.test("split: a state of another kind of source is refused", async () => {
   await rejects(split.open(), /source\.type was ndjson and is now kafka/);
 });
 
-/** One partition has so many ids that its window takes a chunk of its own. */
-const ONE = { partitions: 1 };
+/** One partition that remembers so many ids that they take a chunk of their own. */
+const ONE = { partitions: 1, identity: { ttl: "2h" } };
 
 Deno.test("split: a damaged state is refused with the way out, and nothing is written", async (test) => {
-  const lines = comeAndGo(290);
+  const lines = comeAndGo(1200);
   const world = new World();
   await runThrough(ONE, { world, lines });
   const written = world.triggers.lines().length;
@@ -80,7 +80,7 @@ Deno.test("split: a damaged state is refused with the way out, and nothing is wr
 });
 
 Deno.test("split: a chunk that is missing is refused", async () => {
-  const lines = comeAndGo(290);
+  const lines = comeAndGo(1200);
   const world = new World();
   await runThrough(ONE, { world, lines });
   for (const [name, bytes] of [...world.chunks]) {

@@ -5,18 +5,18 @@
  */
 import { deepEqual, equal, ok, throws } from "node:assert/strict";
 import { AssertionFailed } from "../../lib/assert.ts";
-import { DedupWindow, WINDOW_ROW_BYTES } from "../../lib/dedup_window.ts";
+import { DedupWindow, WINDOW_IMAGE_HEADER_BYTES, WINDOW_ROW_BYTES } from "../../lib/dedup_window.ts";
 import { randomFrom } from "../support/random.ts";
 
 /** Asks a window by this clock. */
-function has(window: DedupWindow, lanes: Uint32Array, base: number, clockUs: number): boolean {
+function has(window: DedupWindow, lanes: Int32Array, base: number, clockUs: number): boolean {
   window.clockUs = clockUs;
   return window.has(lanes, base);
 }
 
 function put(
   window: DedupWindow,
-  lanes: Uint32Array,
+  lanes: Int32Array,
   base: number,
   clockUs: number,
   oldestClockUs: number,
@@ -35,8 +35,8 @@ const TTL = 300_000_000;
 const T = 1_780_000_000_000_000;
 
 /** The four words of an id. The index looks by the last of them, which four ids share. */
-function idOf(number: number): Uint32Array {
-  return Uint32Array.of(number & 1, number & 2, 77, Math.imul(number >>> 2, 0x9E37_79B1));
+function idOf(number: number): Int32Array {
+  return Int32Array.of(number & 1, number & 2, 77, Math.imul(number >>> 2, 0x9E37_79B1));
 }
 
 function windowOf(capacity = 1_000_000, ttlUs = TTL): DedupWindow {
@@ -63,7 +63,7 @@ Deno.test("dedup window: an id is known until ttl has passed", () => {
 
 Deno.test("dedup window: each of the 128 bits counts", () => {
   const window = windowOf();
-  const id = Uint32Array.of(0x0123_4567, 0x89ab_cdef, 0xdead_beef, 0x0bad_cafe);
+  const id = Int32Array.of(0x0123_4567, 0x89ab_cdef, 0xdead_beef, 0x0bad_cafe);
   put(window, id, 0, T, T);
   ok(has(window, id, 0, T));
   for (let bit = 0; bit < 128; bit++) {
@@ -75,10 +75,10 @@ Deno.test("dedup window: each of the 128 bits counts", () => {
 
 Deno.test("dedup window: ids are read at their place in the lanes", () => {
   const window = windowOf();
-  const lanes = Uint32Array.of(1, 2, 3, 4, 5, 6, 7, 8);
+  const lanes = Int32Array.of(1, 2, 3, 4, 5, 6, 7, 8);
   put(window, lanes, 4, T, T);
   equal(has(window, lanes, 0, T), false);
-  equal(has(window, Uint32Array.of(5, 6, 7, 8), 0, T), true);
+  equal(has(window, Int32Array.of(5, 6, 7, 8), 0, T), true);
 });
 
 Deno.test("dedup window: at capacity the oldest leaves, and is counted if it was alive", () => {
@@ -241,7 +241,7 @@ function restored(window: DedupWindow, pieceRows: number, from = window.head): D
   for (let start = from; start < window.tail; start += pieceRows) {
     const end = Math.min(start + pieceRows, window.tail);
     const bytes = window.copyRows(start, end);
-    equal(bytes.length, (end - start) * WINDOW_ROW_BYTES);
+    equal(bytes.length, WINDOW_IMAGE_HEADER_BYTES + (end - start) * WINDOW_ROW_BYTES);
     copy.restoreRows(start, bytes);
   }
   return copy;
@@ -284,6 +284,26 @@ Deno.test("dedup window: rows that are restored twice, or from before the head, 
   }
   throws(() => copy.restoreRows(101, window.copyRows(0, 1)), AssertionFailed);
   throws(() => copy.restoreFrom(0), AssertionFailed);
+});
+
+Deno.test("dedup window: rows are copied as far as their clocks lie near the first one's", () => {
+  const window = windowOf();
+  const clocksUs = [T, T + 2 ** 31 - 1, T + 2 ** 31, T - 2 ** 31, T - 2 ** 31 - 1, T];
+  clocksUs.forEach((clockUs, number) => put(window, idOf(number), 0, clockUs, T - 2 ** 32));
+  const copy = windowOf();
+  copy.restoreFrom(0);
+  const counts: number[] = [];
+  for (let from = 0; from < clocksUs.length;) {
+    const bytes = window.copyRows(from, clocksUs.length);
+    copy.restoreRows(from, bytes);
+    counts.push((bytes.length - WINDOW_IMAGE_HEADER_BYTES) / WINDOW_ROW_BYTES);
+    from += counts.at(-1) as number;
+  }
+  deepEqual(counts, [2, 1, 2, 1]);
+  for (const [number, clockUs] of clocksUs.entries()) {
+    equal(has(copy, idOf(number), 0, clockUs + TTL - 1), true, `id ${number}`);
+    equal(has(copy, idOf(number), 0, clockUs + TTL), false, `id ${number}`);
+  }
 });
 
 Deno.test("dedup window: an id that stands twice in the ring is restored as the later one", () => {

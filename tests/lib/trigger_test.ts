@@ -13,7 +13,7 @@ const SECOND = 1_000_000;
 const T = Date.UTC(2026, 10, 30, 20, 40) * 1000 + 123_000;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
-const LANES = Uint32Array.of(0x9f00_0001, 0, 0xffff_ffff, 0x0123_4567, 0xaabb_ccdd, 1, 2, 3);
+const LANES = Int32Array.of(0x9f00_0001, 0, 0xffff_ffff, 0x0123_4567, 0xaabb_ccdd, 1, 2, 3);
 const ID = "9f00000100000000ffffffff01234567";
 const REVISED = "aabbccdd000000010000000200000003";
 
