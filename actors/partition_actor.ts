@@ -99,6 +99,7 @@ export class PartitionActor implements Actor {
 
   #receive(batch: TransitionBatch): boolean {
     const partition = this.partition;
+    if (this.#row === 0) partition.prepare(batch);
     for (; this.#row < batch.count; this.#row++) {
       const watermarkUs = batch.watermarkUs(this.#row);
       if (watermarkUs > partition.watermarkUs && !partition.advanceTo(watermarkUs)) return false;

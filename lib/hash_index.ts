@@ -100,6 +100,12 @@ export class HashIndex {
     return this.#seek(slots, home(hash, slots.length), 0);
   }
 
+  /** Which value stands where one with this hash would stand first, whether it has that hash or not, or {@link EMPTY}. */
+  peek(hash: number): number {
+    const slots = this.#tableOf(hash).slots;
+    return (slots[home(hash, slots.length)] as number) >>> DISTANCE_BITS;
+  }
+
   /** The candidate after the one that {@link first} or this returned last, or {@link EMPTY}. */
   following(): number {
     const slots = this.#slots;

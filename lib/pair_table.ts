@@ -168,6 +168,8 @@ export class PairTable {
   readonly #free: number[] = [];
   /** Rows of which a restore has met a change, but not yet the ids. */
   readonly #orphans = new Set<number>();
+  #prefetched = new Int32Array(128);
+  #touched = 0;
   #dirty = new Int32Array(1024);
   #dirtyCount = 0;
   #rowCount = 0;
@@ -251,6 +253,25 @@ export class PairTable {
       if (this.#keyIs(row, bytes, deviceStart, deviceEnd, fenceStart, fenceEnd)) return row;
     }
     return NO_ROW;
+  }
+
+  /**
+   * Touches the memory that {@link find} is about to need for some hashes. The look-ups do not depend on each other, so
+   * the processor waits for several at a time, which it can't do across all that is done with a record.
+   *
+   * @param hashes of the pairs
+   * @param count how many of them
+   */
+  prefetch(hashes: Int32Array, count: number): void {
+    const rows = this.#prefetched.length < count ? this.#prefetched = new Int32Array(count) : this.#prefetched;
+    for (let i = 0; i < count; i++) rows[i] = this.#index.peek(hashes[i] as number);
+    let sum = 0;
+    for (let i = 0; i < count; i++) {
+      const row = rows[i] as number;
+      if (row !== EMPTY) sum ^= (this.words[row >>> ROW_BITS] as Int32Array)[(row & ROW_MASK) * WORDS + HASH] as number;
+    }
+    // Somewhere it must go, or nothing would be read.
+    this.#touched = sum;
   }
 
   /** Adds a pair that is not there. Its row is all zero. */

@@ -238,6 +238,15 @@ export class Partition {
     return true;
   }
 
+  /** Before a batch is taken: hashes its pairs, and touches the memory that their look-ups will need. */
+  prepare(batch: TransitionBatch): void {
+    const hashes = batch.pairHashes;
+    for (let i = 0; i < batch.count; i++) {
+      hashes[i] = pairHash(batch.deviceHash(i), batch.bytes(i), batch.fenceStart(i), batch.fenceEnd(i));
+    }
+    this.pairs.prefetch(hashes, batch.count);
+  }
+
   /**
    * Takes one transition, after {@link advanceTo} its watermark has returned true.
    *
@@ -411,7 +420,7 @@ export class Partition {
     const fenceStart = batch.fenceStart(i);
     const fenceEnd = batch.fenceEnd(i);
     const timeUs = batch.eventTimeUs(i);
-    const hash = pairHash(batch.deviceHash(i), bytes, fenceStart, fenceEnd);
+    const hash = batch.pairHashes[i] as number;
     let row = pairs.find(hash, bytes, deviceStart, deviceEnd, fenceStart, fenceEnd);
     if (row === NO_ROW) {
       if (this.#bounds.pairs.value >= this.#bounds.pairs.capacity) this.#evict();

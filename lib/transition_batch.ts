@@ -87,6 +87,8 @@ export class TransitionBatch {
   readonly capacity: number;
   /** How many it holds. */
   count = 0;
+  /** Hash of each row's pair, once the partition has {@link Partition.prepare prepared} it. */
+  readonly pairHashes: Int32Array;
   readonly #integers: Int32Array;
   readonly #numbers: Float64Array;
   readonly #bytes: Uint8Array[] = [];
@@ -95,6 +97,7 @@ export class TransitionBatch {
   /** An empty batch of so many rows. */
   constructor(capacity: number) {
     this.capacity = capacity;
+    this.pairHashes = new Int32Array(capacity);
     this.#integers = new Int32Array(capacity * COLUMNS);
     this.#numbers = new Float64Array(capacity * NUMBERS);
   }

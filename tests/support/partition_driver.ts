@@ -113,7 +113,9 @@ export class PartitionDriver {
         knownLate: false,
       });
       this.advanceTo(this.clock.watermarkBeforeUs);
-      this.partitionOf(device).receive(batch, 0);
+      const partition = this.partitionOf(device);
+      partition.prepare(batch);
+      partition.receive(batch, 0);
     }
     this.advanceTo(this.clock.watermarkUs);
   }
