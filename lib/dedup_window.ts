@@ -61,6 +61,7 @@ export class DedupWindow {
   /** Segment `n >>> SEGMENT_BITS` minus the first one's number. */
   readonly #segments: Segment[] = [];
   #spare: Segment | null = null;
+  #touched = 0;
   #firstSegment = 0;
   #head = 0;
   /** What the index stores for the head: its number modulo {@link EMPTY}. */
@@ -101,6 +102,24 @@ export class DedupWindow {
     return this.#segments.length * SEGMENT_ROWS * ROW_BYTES + this.#index.byteLength;
   }
 
+  /**
+   * Touches the memory that asking for some ids is about to need, as {@link PairTable.prefetch} does.
+   *
+   * @param lanes eight words for each trigger: its id and its edge's
+   * @param idCounts how many ids each has: 0 to 2
+   * @param count how many triggers
+   */
+  prefetch(lanes: Int32Array, idCounts: Uint8Array, count: number): void {
+    const index = this.#index;
+    let sum = 0;
+    for (let i = 0; i < count; i++) {
+      const ids = idCounts[i] as number;
+      if (ids > 0) sum ^= index.peek(lanes[i * 8 + 3] as number);
+      if (ids > 1) sum ^= index.peek(lanes[i * 8 + 7] as number);
+    }
+    this.#touched = sum;
+  }
+
   /** Whether an id is in the window at {@link clockUs}. */
   has(lanes: Int32Array, base: number): boolean {
     const number = this.#find(lanes, base);
@@ -112,14 +131,11 @@ export class DedupWindow {
    * step, with one look into the index.
    */
   admit(lanes: Int32Array, base: number): boolean {
-    this.expire();
     const number = this.#find(lanes, base);
-    if (number >= 0) {
-      if (this.clockUs - this.#clockOf(number) < this.#ttlUs) return false;
-      this.put(lanes, base);
-      return true;
-    }
-    if (this.#tail - this.#head >= this.#capacity) this.put(lanes, base);
+    const known = number >= 0;
+    if (known && this.clockUs - this.#clockOf(number) < this.#ttlUs) return false;
+    // Nothing leaves the ring here, as a rule: what leaves is looked up in the index, and many at a time are faster.
+    if (known || this.#tail - this.#head >= this.#capacity) this.put(lanes, base);
     else this.#index.insertHere(lanes[base + 3] as number, valueOf(this.#append(lanes, base)));
     return true;
   }

@@ -38,7 +38,7 @@ import {
   type Identity,
   writeLanesHex,
 } from "./identity.ts";
-import { KIND_DWELL, KIND_ENTER, KIND_STALE } from "./kind.ts";
+import { KIND_DWELL, KIND_ENTER, KIND_EXIT, KIND_STALE } from "./kind.ts";
 import { murmur2 } from "./murmur2.ts";
 import {
   APPLIED,
@@ -238,13 +238,26 @@ export class Partition {
     return true;
   }
 
-  /** Before a batch is taken: hashes its pairs, and touches the memory that their look-ups will need. */
+  /** Before a batch is taken: computes what its records will be looked up by, and touches the memory that takes. */
   prepare(batch: TransitionBatch): void {
-    const hashes = batch.pairHashes;
+    const { pairHashes, lanes, idCounts } = batch;
     for (let i = 0; i < batch.count; i++) {
-      hashes[i] = pairHash(batch.deviceHash(i), batch.bytes(i), batch.fenceStart(i), batch.fenceEnd(i));
+      pairHashes[i] = pairHash(batch.deviceHash(i), batch.bytes(i), batch.fenceStart(i), batch.fenceEnd(i));
     }
-    this.pairs.prefetch(hashes, batch.count);
+    this.pairs.prefetch(pairHashes, batch.count);
+    this.window.expire();
+    if (this.#ordered) return;
+    const ownLanes = this.#identity.lanes;
+    for (let i = 0; i < batch.count; i++) {
+      const kind = batch.kind(i);
+      if (kind !== KIND_ENTER && kind !== KIND_EXIT) {
+        idCounts[i] = 0;
+        continue;
+      }
+      idCounts[i] = this.#computeIds(kind === KIND_ENTER ? CODE_ENTER : CODE_EXIT, batch, i);
+      for (let word = 0; word < 8; word++) lanes[i * 8 + word] = ownLanes[word] as number;
+    }
+    this.window.prefetch(lanes, idCounts, batch.count);
   }
 
   /**
@@ -519,7 +532,7 @@ export class Partition {
   ): boolean {
     const enter = batch.kind(i) === KIND_ENTER;
     const timeUs = batch.eventTimeUs(i);
-    const count = this.#computeIds(enter ? CODE_ENTER : CODE_EXIT, batch, i);
+    const count = this.#preparedIds(batch, i);
     if (this.#isRemembered(row, enter, timeUs, seqKey) || !this.#admitIfNovel(count)) {
       this.counters.suppressed++;
       return false;
@@ -773,6 +786,12 @@ export class Partition {
   #hex(base: 0 | 4): string {
     writeLanesHex(this.#hexBytes, 0, this.#identity.lanes, base);
     return String.fromCharCode(...this.#hexBytes);
+  }
+
+  #preparedIds(batch: TransitionBatch, i: number): 1 | 2 {
+    const ownLanes = this.#identity.lanes;
+    for (let word = 0; word < 8; word++) ownLanes[word] = batch.lanes[i * 8 + word] as number;
+    return batch.idCounts[i] as 1 | 2;
   }
 
   #computeIds(code: number, batch: TransitionBatch, i: number): 1 | 2 {

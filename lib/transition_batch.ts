@@ -89,6 +89,10 @@ export class TransitionBatch {
   count = 0;
   /** Hash of each row's pair, once the partition has {@link Partition.prepare prepared} it. */
   readonly pairHashes: Int32Array;
+  /** Each row's ids, eight words as {@link Identity.lanes} has them; likewise. */
+  readonly lanes: Int32Array;
+  /** How many ids each row has: 0 to 2; likewise. */
+  readonly idCounts: Uint8Array;
   readonly #integers: Int32Array;
   readonly #numbers: Float64Array;
   readonly #bytes: Uint8Array[] = [];
@@ -98,6 +102,8 @@ export class TransitionBatch {
   constructor(capacity: number) {
     this.capacity = capacity;
     this.pairHashes = new Int32Array(capacity);
+    this.lanes = new Int32Array(capacity * 8);
+    this.idCounts = new Uint8Array(capacity);
     this.#integers = new Int32Array(capacity * COLUMNS);
     this.#numbers = new Float64Array(capacity * NUMBERS);
   }
