@@ -32,6 +32,8 @@ export interface Source {
    * Rejects with the signal's reason when it is aborted, without losing what it had read: the next call returns it.
    */
   read(signal: AbortSignal): Promise<RecordBatch | null>;
+  /** No batch that was read so far is in use any more: the memory that they lie in may be written again. */
+  release(): void;
   /** Whether nothing is known to be unread: the last read found less than it could have taken. */
   caughtUp(): boolean;
   /** Tells the source that everything up to this position is in a durable checkpoint. */

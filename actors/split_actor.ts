@@ -351,6 +351,8 @@ export class SplitActor {
     const signal = this.#stopReading.signal;
     for (;;) {
       let batch: RecordBatch | null;
+      // Only what is in a mailbox still points into a batch.
+      if (this.#isIdle()) source.release();
       try {
         batch = await source.read(signal);
       } catch (error) {

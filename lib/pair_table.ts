@@ -263,12 +263,16 @@ export class PairTable {
    * @param count how many of them
    */
   prefetch(hashes: Int32Array, count: number): void {
-    const rows = this.#prefetched.length < count ? this.#prefetched = new Int32Array(count) : this.#prefetched;
+    const rows = this.#prefetched.length < count
+      ? this.#prefetched = new Int32Array(count)
+      : this.#prefetched;
     for (let i = 0; i < count; i++) rows[i] = this.#index.peek(hashes[i] as number);
     let sum = 0;
     for (let i = 0; i < count; i++) {
       const row = rows[i] as number;
-      if (row !== EMPTY) sum ^= (this.words[row >>> ROW_BITS] as Int32Array)[(row & ROW_MASK) * WORDS + HASH] as number;
+      if (row !== EMPTY) {
+        sum ^= (this.words[row >>> ROW_BITS] as Int32Array)[(row & ROW_MASK) * WORDS + HASH] as number;
+      }
     }
     // Somewhere it must go, or nothing would be read.
     this.#touched = sum;

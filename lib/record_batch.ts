@@ -2,8 +2,8 @@
  * What a source hands over: a run of undecoded records, in the source's order, in one buffer.
  *
  * One buffer and three columns instead of an object a record: at a million records a second the objects would cost
- * more than the decoding. The buffer is never written again after it was handed over, since what waits in a mailbox
- * points into it.
+ * more than the decoding. The buffer is not written again before it was given back, since what waits in a mailbox points
+ * into it.
  *
  * @module
  */

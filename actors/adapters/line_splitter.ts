@@ -6,9 +6,10 @@
  *                        ^ lineStart                   ^ filled                   ^ end of the block
  * ```
  *
- * Bytes are read straight into a block; the batches that come of it are views of the block, which is never written
- * again where a batch has been cut from it. The unfinished line at the end is the start of the next batch and is only
- * copied where the block is used up, so a pipe that trickles doesn't allocate a block for each record.
+ * Bytes are read straight into a block; the batches that come of it are views of the block, which is not written again
+ * where a batch has been cut from it until that is released. The unfinished line at the end is the start of the next batch
+ * and is only copied where the block is used up, so a pipe that trickles doesn't allocate a block for each record. A
+ * consumer that keeps up and releases in time is given the same block again and again, warm and for nothing.
  *
  * A line over the limit keeps its first 64 KiB in the block. What follows is hashed and overwritten by the next read, so
  * that a line without an end costs no more memory than one of 64 KiB.
@@ -26,6 +27,9 @@ import type { OversizeRecord, RecordBatch } from "../../lib/record_batch.ts";
 const BLOCK_BYTES = 1 << 20;
 /** A block with less room than this is left to its batches, unless reads are smaller still. */
 const ROOM_BYTES_MIN = BLOCK_BYTES / 4;
+
+/** A pipe that trickles brings few records at a time. */
+const COLUMN_ROWS_FIRST = 16;
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -47,6 +51,9 @@ export class LineSplitter {
   #block = new Uint8Array(BLOCK_BYTES);
   #lineStart = 0;
   #filled = 0;
+  /** Whether batches may still be read that were cut from the block, and described by the columns. */
+  #inUse = false;
+  #columns = new Columns();
   #overlong: { readonly hash: XXHash<bigint>; byteLength: number; heldReturn: boolean } | null = null;
 
   /**
@@ -69,12 +76,17 @@ export class LineSplitter {
   room(): Uint8Array<ArrayBuffer> {
     if (BLOCK_BYTES - this.#filled < Math.min(this.#readBytes, ROOM_BYTES_MIN)) {
       const kept = this.#block.subarray(this.#lineStart, this.#filled);
-      this.#block = new Uint8Array(BLOCK_BYTES);
+      if (this.#inUse) this.#block = new Uint8Array(BLOCK_BYTES);
       this.#block.set(kept);
       this.#lineStart = 0;
       this.#filled = kept.length;
     }
     return this.#block.subarray(this.#filled, Math.min(BLOCK_BYTES, this.#filled + this.#readBytes));
+  }
+
+  /** No batch so far is in use any more: the block may be written over. */
+  release(): void {
+    this.#inUse = false;
   }
 
   /**
@@ -87,7 +99,7 @@ export class LineSplitter {
     this.#filled += byteLength;
     assert(this.#filled <= BLOCK_BYTES, "no more was read than there was room for");
     this.#skipMark();
-    const columns = new Columns(this.#filled - this.#lineStart);
+    const columns = this.#freeColumns();
     // No line end is before `from`: it would have been found when those bytes came.
     let search = from;
     // Without a view, the search would go on into what lies behind `filled`.
@@ -99,7 +111,7 @@ export class LineSplitter {
       search = this.#lineStart;
     }
     this.#shortenLine();
-    return columns.finish(this.#block);
+    return this.#handOver(columns);
   }
 
   /**
@@ -108,9 +120,21 @@ export class LineSplitter {
    * @returns null where there is nothing left
    */
   finish(): SplitLines | null {
-    const columns = new Columns(0);
+    const columns = this.#freeColumns();
     if (this.#filled > this.#lineStart) this.#endLine(columns, { end: this.#filled, next: this.#filled });
-    return columns.finish(this.#block);
+    return this.#handOver(columns);
+  }
+
+  #freeColumns(): Columns {
+    if (this.#inUse) this.#columns = new Columns();
+    this.#columns.clear();
+    return this.#columns;
+  }
+
+  #handOver(columns: Columns): SplitLines | null {
+    const lines = columns.finish(this.#block);
+    if (lines !== null) this.#inUse = true;
+    return lines;
   }
 
   /** A byte order mark is no part of the first record. It may come in pieces, but always before any line end. */
@@ -195,20 +219,16 @@ interface LinePlace {
 
 /** The columns of a batch while it is cut. */
 class Columns {
-  #starts: Uint32Array;
-  #ends: Uint32Array;
-  #offsets: Float64Array;
-  #lines: Float64Array;
+  #starts = new Uint32Array(COLUMN_ROWS_FIRST);
+  #ends = new Uint32Array(COLUMN_ROWS_FIRST);
+  #offsets = new Float64Array(COLUMN_ROWS_FIRST);
+  #lines = new Float64Array(COLUMN_ROWS_FIRST);
   #count = 0;
-  readonly #oversize = new Map<number, OversizeRecord>();
+  #oversize = new Map<number, OversizeRecord>();
 
-  /** @param byteLength bytes that the batch is cut from: a guess at how many records there are */
-  constructor(byteLength: number) {
-    const capacity = 8 + (byteLength >>> 7);
-    this.#starts = new Uint32Array(capacity);
-    this.#ends = new Uint32Array(capacity);
-    this.#offsets = new Float64Array(capacity);
-    this.#lines = new Float64Array(capacity);
+  clear(): void {
+    this.#count = 0;
+    if (this.#oversize.size > 0) this.#oversize = new Map();
   }
 
   add({ start, end, offset, line }: LinePlace & { readonly end: number }): void {

@@ -136,6 +136,10 @@ export class NdjsonSource implements Source {
     }
   }
 
+  release(): void {
+    this.#opened?.splitter.release();
+  }
+
   caughtUp(): boolean {
     return this.#ended || (!this.rereadable && this.#pending !== null);
   }

@@ -209,7 +209,7 @@ Deno.test("identity: both lanes, as an obvious program computes them", () => {
 
 Deno.test("identity: the lanes are the id's words, and hex writes them anywhere", () => {
   const [id, edge] = ids({ timeUs: T });
-  const words = [...identity.lanes].map((word) => word.toString(16).padStart(8, "0")).join("");
+  const words = [...identity.lanes].map((word) => (word >>> 0).toString(16).padStart(8, "0")).join("");
   equal(words, `${id}${edge}`);
   const target = new Uint8Array(70).fill(0x2e);
   equal(identity.writeHex(target, 3, 1), 35);

@@ -105,6 +105,7 @@ export class SimulatedSource implements Source {
   readonly #lines: readonly Uint8Array[];
   readonly #batchRecords: number;
   #next = 0;
+  readonly #given: Uint8Array[] = [];
 
   constructor(
     world: World,
@@ -144,6 +145,7 @@ export class SimulatedSource implements Source {
       const byteLength = (lines[i] as Uint8Array).length;
       if (byteLength > 65_536) oversize.set(i, { byteLength, hash: "0".repeat(16) });
     });
+    this.#given.push(bytes);
     return Promise.resolve({
       bytes,
       starts,
@@ -155,6 +157,11 @@ export class SimulatedSource implements Source {
       oversize,
       position: { offset: this.#next },
     });
+  }
+
+  /** Spoils what was given back, so that whoever still reads it is found out. */
+  release(): void {
+    for (const bytes of this.#given.splice(0)) bytes.fill(0xff);
   }
 
   caughtUp(): boolean {

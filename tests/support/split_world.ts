@@ -49,6 +49,7 @@ export class LiveSource implements Source {
   readonly #world = new World();
   readonly #lines: string[] = [];
   #ended = false;
+  #given: SimulatedSource | null = null;
   #wake: (() => void) | null = null;
 
   /** Writes lines into the pipe. */
@@ -78,7 +79,12 @@ export class LiveSource implements Source {
       this.#wake = null;
     }
     const lines = this.#lines.splice(0);
-    return await new SimulatedSource(this.#world, lines, { batchRecords: lines.length }).read(signal);
+    this.#given = new SimulatedSource(this.#world, lines, { batchRecords: lines.length });
+    return await this.#given.read(signal);
+  }
+
+  release(): void {
+    this.#given?.release();
   }
 
   caughtUp(): boolean {
