@@ -98,14 +98,9 @@ export class PartitionActor implements Actor {
   }
 
   #receive(batch: TransitionBatch): boolean {
-    const partition = this.partition;
-    if (this.#row === 0) partition.prepare(batch);
-    for (; this.#row < batch.count; this.#row++) {
-      const watermarkUs = batch.watermarkUs(this.#row);
-      if (watermarkUs > partition.watermarkUs && !partition.advanceTo(watermarkUs)) return false;
-      partition.receive(batch, this.#row);
-    }
-    return true;
+    if (this.#row === 0) this.partition.prepare(batch);
+    this.#row = this.partition.take(batch, this.#row);
+    return this.#row === batch.count;
   }
 
   #handOver(): void {

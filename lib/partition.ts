@@ -261,6 +261,27 @@ export class Partition {
   }
 
   /**
+   * Takes the transitions of a batch that is prepared, and lets time pass between them.
+   *
+   * @param from the first one
+   * @returns the one to go on with in another turn, where `max_fires_per_turn` was reached; the batch's count at its end
+   */
+  take(batch: TransitionBatch, from: number): number {
+    for (let i = from; i < batch.count; i++) {
+      const watermarkUs = batch.watermarkUs(i);
+      if (watermarkUs > this.#watermarkUs) {
+        // Most often nothing is due, and this is asked for each record.
+        const quiet = watermarkUs < this.waiting.quietUntilUs && watermarkUs < this.#wheel.quietUntilUs &&
+          this.waiting.heldCount === 0;
+        if (quiet) this.#watermarkUs = watermarkUs;
+        else if (!this.advanceTo(watermarkUs)) return i;
+      }
+      this.receive(batch, i);
+    }
+    return batch.count;
+  }
+
+  /**
    * Takes one transition, after {@link advanceTo} its watermark has returned true.
    *
    * @param batch where it is

@@ -81,6 +81,8 @@ const DEDUP_CLOCK = 2;
 const OFFSET = 3;
 const LINE = 4;
 
+const NOTHING = new Uint8Array(0);
+
 /** See the module's header. */
 export class TransitionBatch {
   /** How many transitions it holds at most. */
@@ -95,8 +97,8 @@ export class TransitionBatch {
   readonly idCounts: Uint8Array;
   readonly #integers: Int32Array;
   readonly #numbers: Float64Array;
-  readonly #bytes: Uint8Array[] = [];
-  readonly #recordBytes: Uint8Array[] = [];
+  readonly #bytes: Uint8Array[];
+  readonly #recordBytes: Uint8Array[];
 
   /** An empty batch of so many rows. */
   constructor(capacity: number) {
@@ -104,6 +106,8 @@ export class TransitionBatch {
     this.pairHashes = new Int32Array(capacity);
     this.lanes = new Int32Array(capacity * 8);
     this.idCounts = new Uint8Array(capacity);
+    this.#bytes = new Array<Uint8Array>(capacity).fill(NOTHING);
+    this.#recordBytes = new Array<Uint8Array>(capacity).fill(NOTHING);
     this.#integers = new Int32Array(capacity * COLUMNS);
     this.#numbers = new Float64Array(capacity * NUMBERS);
   }
@@ -115,9 +119,9 @@ export class TransitionBatch {
 
   /** Forgets the rows, and the buffers that they pointed into, so that the batch can be filled again. */
   reset(): void {
+    this.#bytes.fill(NOTHING, 0, this.count);
+    this.#recordBytes.fill(NOTHING, 0, this.count);
     this.count = 0;
-    this.#bytes.length = 0;
-    this.#recordBytes.length = 0;
   }
 
   /** Adds a row; the caller has looked at {@link full}. */
@@ -145,8 +149,8 @@ export class TransitionBatch {
     numbers[base + DEDUP_CLOCK] = context.dedupClockUs;
     numbers[base + OFFSET] = context.offset;
     numbers[base + LINE] = context.line;
-    this.#bytes.push(fields.bytes);
-    this.#recordBytes.push(context.recordBytes);
+    this.#bytes[row] = fields.bytes;
+    this.#recordBytes[row] = context.recordBytes;
   }
 
   /** What the ranges of a row point into. */
