@@ -27,8 +27,8 @@ const SWEEP_ROWS = 2048;
 export type PartitionMessage =
   /** Transitions, if any, and then the watermark behind them. */
   | { readonly type: "advance"; readonly batch: TransitionBatch | null; readonly watermarkUs: number }
-  /** The checkpoint's barrier: everything before it belongs to the checkpoint. */
-  | { readonly type: "barrier"; readonly watermarkUs: number; readonly met: () => void }
+  /** The checkpoint's barrier: everything before it belongs to the checkpoint, which takes it until that is whole. */
+  | { readonly type: "barrier"; readonly watermarkUs: number; readonly take: () => boolean }
   /** The input is complete: what still waits is applied. */
   | { readonly type: "finish"; readonly done: () => void };
 
@@ -53,6 +53,10 @@ export class PartitionActor implements Actor {
   readonly #effects: EffectBuffer;
   #message: PartitionMessage | null = null;
   #row = 0;
+  /** Whether the message's batch was prepared. */
+  #prepared = false;
+  /** Whether pairs were looked at for forgetting at the barrier that is being met. */
+  #swept = false;
   #epoch = 0;
 
   constructor(parts: PartitionActorParts) {
@@ -76,15 +80,19 @@ export class PartitionActor implements Actor {
     const done = this.#handle(message);
     this.#handOver();
     if (!done) return "again";
+    if (message.type === "barrier") {
+      if (!this.#swept) this.partition.sweep(SWEEP_ROWS);
+      this.#swept = true;
+      if (!message.take()) return "again";
+      this.#swept = false;
+      this.#epoch++;
+    }
     this.#message = null;
     this.#row = 0;
-    if (message.type === "barrier") {
-      this.partition.sweep(SWEEP_ROWS);
-      message.met();
-      this.#epoch++;
-    } else if (message.type === "finish") {
+    this.#prepared = false;
+    if (message.type === "finish") {
       message.done();
-    } else if (message.batch !== null) {
+    } else if (message.type === "advance" && message.batch !== null) {
       this.#parts.recycle(message.batch);
     }
     return this.mailbox.length > 0 ? "again" : "idle";
@@ -98,7 +106,8 @@ export class PartitionActor implements Actor {
   }
 
   #receive(batch: TransitionBatch): boolean {
-    if (this.#row === 0) this.partition.prepare(batch);
+    if (!this.#prepared) this.partition.prepare(batch);
+    this.#prepared = true;
     this.#row = this.partition.take(batch, this.#row);
     return this.#row === batch.count;
   }

@@ -52,6 +52,11 @@ import type { Ticker } from "./ticker.ts";
 const BATCH_ROWS = 128;
 /** Records decoded before the partitions have their turn: few enough that what they point into is still in the cache. */
 const PIECE_RECORDS = 2048;
+/** How long that may take before the event loop has its chance, µs, and after how many records the clock is asked. */
+const PIECE_US = 1500;
+const CLOCK_RECORDS = 256;
+/** Changed pairs that a checkpoint takes of a partition in one step. */
+const BARRIER_ROWS = 2048;
 /** Batches kept for the next use. */
 const POOL_BATCHES_MAX = 128;
 
@@ -379,9 +384,13 @@ export class SplitActor {
     for (let from = 0; from < batch.count;) {
       const room = await this.#makeRoom();
       const to = Math.min(batch.count, from + Math.min(this.#pieceRecords, room));
-      for (let i = from; i < to; i++) this.#takeRecord(batch, i);
+      const startedUs = this.#parts.clock.monotonicUs();
+      while (from < to) {
+        const next = Math.min(to, from + CLOCK_RECORDS);
+        for (; from < next; from++) this.#takeRecord(batch, from);
+        if (this.#parts.clock.monotonicUs() - startedUs > PIECE_US) break;
+      }
       this.#sendAll();
-      from = to;
       // With a sink that keeps up the mailboxes are empty again after this; with a slow one they fill, up to their mark.
       await this.#parts.clock.nextTurn();
     }
@@ -693,9 +702,10 @@ export class SplitActor {
     const met = this.#toAll((done, actor, number) => ({
       type: "barrier",
       watermarkUs,
-      met: () => {
-        this.#log.addPartition(number, actor.partition, dedupClockUs);
-        done();
+      take: () => {
+        const whole = this.#log.addPartition(number, actor.partition, dedupClockUs, BARRIER_ROWS);
+        if (whole) done();
+        return whole;
       },
     }));
     this.#checkpointing = this.#complete(met, atBarrier).then(

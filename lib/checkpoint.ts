@@ -149,6 +149,8 @@ export class CheckpointLog {
 
   #writer: ChunkWriter | null = null;
   #windowWriter: ChunkWriter | null = null;
+  /** Of the partitions that are being taken: what of them has changed, and where to go on. */
+  readonly #taking: ({ readonly rows: Int32Array; next: number } | undefined)[] = [];
   #restWriter: ChunkWriter | null = null;
   #ledgers: Meta["ledgers"][number][] = [];
   #counters = new Counters();
@@ -169,27 +171,39 @@ export class CheckpointLog {
   }
 
   /**
-   * Adds a partition that has met the barrier to the checkpoint that is being made: takes its changes.
+   * Adds a partition that has met the barrier to the checkpoint that is being made: takes its changes, or as many of them
+   * as one step may take. The partition must not change until all are taken.
    *
    * @param dedupClockUs the split's, at the barrier: a partition without records must let its ids go all the same
+   * @param rowsMax changed pairs to be taken at most
+   * @returns whether all of it is taken
    */
-  addPartition(number: number, partition: Partition, dedupClockUs: number): void {
+  addPartition(number: number, partition: Partition, dedupClockUs: number, rowsMax = Infinity): boolean {
     const writer = this.#writer ??= new ChunkWriter(this.#checksum);
     const before = writer.byteLength + writer.at;
     writer.begin(number, SECTION_PAIRS);
     const pairs = partition.pairs;
+    const taking = this.#taking[number] ??= { rows: pairs.takeDirty(), next: 0 };
+    const end = Math.min(taking.rows.length, taking.next + rowsMax);
     // No iterator: this is the hottest loop of a checkpoint.
-    const dirty = pairs.takeDirty();
-    for (let i = 0; i < dirty.length; i++) writeRow(writer, pairs, dirty[i] as number, false);
+    for (; taking.next < end; taking.next++) {
+      writeRow(writer, pairs, taking.rows[taking.next] as number, false);
+    }
+    const whole = end === taking.rows.length;
     const journalBytes = writer.byteLength + writer.at - before;
     this.#journalBytes += journalBytes;
-    if (this.#round !== null) this.#writeSlice(writer, number, pairs, journalBytes);
+    if (this.#round !== null) {
+      this.#writeSlice(writer, number, pairs, whole ? Math.max(SLICE_BYTES_MIN, journalBytes) : journalBytes);
+    }
     writer.end();
+    if (!whole) return false;
+    this.#taking[number] = undefined;
     this.#addWindow(number, partition, dedupClockUs);
     this.#addWaiting(number, partition);
     this.#ledgers[number] = partition.ledger.toJson();
     this.#counters.add(partition.counters);
     this.#liveBytes += pairs.size * 80;
+    return true;
   }
 
   /** Ends the checkpoint that is being made, after all partitions were added. */
@@ -287,9 +301,8 @@ export class CheckpointLog {
     });
   }
 
-  #writeSlice(writer: ChunkWriter, number: number, pairs: PairTable, journalBytes: number): void {
+  #writeSlice(writer: ChunkWriter, number: number, pairs: PairTable, bytesMax: number): void {
     const cursors = (this.#round as { cursors: number[] }).cursors;
-    const bytesMax = Math.max(SLICE_BYTES_MIN, journalBytes);
     const begin = writer.byteLength + writer.at;
     let row = cursors[number] as number;
     while (row < pairs.rowCount && writer.byteLength + writer.at - begin < bytesMax) {

@@ -65,6 +65,8 @@ class Life {
   readonly driver: PartitionDriver;
   readonly log: CheckpointLog;
   readonly store: MapStore;
+  /** Changed pairs taken at a time. */
+  rowsMax = Infinity;
 
   constructor(configJson: Record<string, unknown>, count: number, store = new MapStore()) {
     this.store = store;
@@ -76,10 +78,14 @@ class Life {
 
   checkpoint(position: Json = null): void {
     const { clock, partitions } = this.driver;
-    partitions.forEach((partition, number) => {
-      partition.sweep(64);
-      this.log.addPartition(number, partition, clock.dedupClockUs);
-    });
+    for (const partition of partitions) partition.sweep(64);
+    // In turns, as the partitions have theirs.
+    let left = [...partitions.entries()];
+    while (left.length > 0) {
+      left = left.filter(([number, partition]) =>
+        !this.log.addPartition(number, partition, clock.dedupClockUs, this.rowsMax)
+      );
+    }
     this.store.commit(this.log.finish({
       clock: clock.state(),
       watermarkUs: Number.isFinite(clock.watermarkUs) ? clock.watermarkUs : null,
@@ -219,6 +225,7 @@ Deno.test("checkpoint: after a crash the same triggers come again, those that we
       const whole = new Life(config, 2);
       const expected = steps.map((step) => feed(whole.driver, step));
       const life = new Life(config, 2);
+      if (random() < 0.5) life.rowsMax = 1 + Math.floor(random() * 5);
       const checkpointAt = 40 + Math.floor(random() * 60);
       const crashAt = checkpointAt + 1 + Math.floor(random() * 40);
       const told: string[] = [];
@@ -332,6 +339,7 @@ Deno.test("checkpoint: rounds of slices are completed, and the journal before th
   const config = { ...LIFE_CONFIGS[0], time: { max_age: "30d" } };
   const random = randomFrom(9);
   const life = new Life(config, 2);
+  life.rowsMax = 700;
   const pairCount = 6000;
   for (let i = 0; i < pairCount; i++) life.driver.enter(i / 1000, { device: `device ${i}` });
   life.driver.pass(100);
