@@ -53,8 +53,6 @@ export class PartitionActor implements Actor {
   readonly #effects: EffectBuffer;
   #message: PartitionMessage | null = null;
   #row = 0;
-  /** Whether the message's batch was prepared. */
-  #prepared = false;
   /** Whether pairs were looked at for forgetting at the barrier that is being met. */
   #swept = false;
   #epoch = 0;
@@ -89,7 +87,6 @@ export class PartitionActor implements Actor {
     }
     this.#message = null;
     this.#row = 0;
-    this.#prepared = false;
     if (message.type === "finish") {
       message.done();
     } else if (message.type === "advance" && message.batch !== null) {
@@ -106,8 +103,6 @@ export class PartitionActor implements Actor {
   }
 
   #receive(batch: TransitionBatch): boolean {
-    if (!this.#prepared) this.partition.prepare(batch);
-    this.#prepared = true;
     this.#row = this.partition.take(batch, this.#row);
     return this.#row === batch.count;
   }

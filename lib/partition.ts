@@ -238,35 +238,14 @@ export class Partition {
     return true;
   }
 
-  /** Before a batch is taken: computes what its records will be looked up by, and touches the memory that takes. */
-  prepare(batch: TransitionBatch): void {
-    const { pairHashes, lanes, idCounts } = batch;
-    for (let i = 0; i < batch.count; i++) {
-      pairHashes[i] = pairHash(batch.deviceHash(i), batch.bytes(i), batch.fenceStart(i), batch.fenceEnd(i));
-    }
-    this.pairs.prefetch(pairHashes, batch.count);
-    this.window.expire();
-    if (this.#ordered) return;
-    const ownLanes = this.#identity.lanes;
-    for (let i = 0; i < batch.count; i++) {
-      const kind = batch.kind(i);
-      if (kind !== KIND_ENTER && kind !== KIND_EXIT) {
-        idCounts[i] = 0;
-        continue;
-      }
-      idCounts[i] = this.#computeIds(kind === KIND_ENTER ? CODE_ENTER : CODE_EXIT, batch, i);
-      for (let word = 0; word < 8; word++) lanes[i * 8 + word] = ownLanes[word] as number;
-    }
-    this.window.prefetch(lanes, idCounts, batch.count);
-  }
-
   /**
-   * Takes the transitions of a batch that is prepared, and lets time pass between them.
+   * Takes the transitions of a batch, and lets time pass between them.
    *
    * @param from the first one
    * @returns the one to go on with in another turn, where `max_fires_per_turn` was reached; the batch's count at its end
    */
   take(batch: TransitionBatch, from: number): number {
+    if (!batch.prepared) this.#prepare(batch);
     for (let i = from; i < batch.count; i++) {
       const watermarkUs = batch.watermarkUs(i);
       if (watermarkUs > this.#watermarkUs) {
@@ -276,57 +255,9 @@ export class Partition {
         if (quiet) this.#watermarkUs = watermarkUs;
         else if (!this.advanceTo(watermarkUs)) return i;
       }
-      this.receive(batch, i);
+      this.#receive(batch, i);
     }
     return batch.count;
-  }
-
-  /**
-   * Takes one transition, after {@link advanceTo} its watermark has returned true.
-   *
-   * @param batch where it is
-   * @param i which one
-   */
-  receive(batch: TransitionBatch, i: number): void {
-    const clockUs = batch.dedupClockUs(i);
-    assert(clockUs >= this.#clockUs, "the dedup clock of a partition's messages never goes back");
-    this.#clockUs = clockUs;
-    this.#setWindowClock(clockUs);
-    this.counters.received++;
-    const kind = batch.kind(i);
-    const timeUs = batch.eventTimeUs(i);
-    const late = timeUs <= batch.watermarkUs(i) || batch.knownLate(i);
-    const beyondWindow = clockUs - timeUs >= this.#config.identity.ttlUs;
-    if (late) this.counters.late++;
-    if (kind === KIND_DWELL) {
-      this.#passOn(batch, i, late, beyondWindow);
-      return;
-    }
-    const row = this.#rowOf(batch, i);
-    const seqKey = this.#seqKey(batch.bytes(i), batch.seqStart(i), batch.seqEnd(i));
-    let suppressed = false;
-    if (kind === KIND_STALE) this.counters.silent++;
-    else if (!this.#ordered) suppressed = !this.#emitOnArrival(batch, i, row, seqKey, late, beyondWindow);
-    else if (late) suppressed = this.#refuseLate(batch, i, row, seqKey);
-
-    this.pairs.setWord(row, WAITING, this.pairs.word(row, WAITING) + 1);
-    this.#bounds.waiting.value++;
-    const extras = this.#extras(batch, i, seqKey, late);
-    if (!late) {
-      this.waiting.wait(batch, i, row, beyondWindow, extras);
-      return;
-    }
-    const flags = this.pairs.word(row, FLAGS);
-    if ((flags & HELD) === 0) this.pairs.setWord(row, FLAGS, flags | HELD);
-    const dueUs = batch.watermarkUs(i) + this.#config.dwell.latenessUs;
-    const record = { row, kind, timeUs, clockUs, suppressed, beyondWindow, extras };
-    const full = this.waiting.hold(record, dueUs) >= HELD_RECORDS_MAX;
-    if (full) this.counters.heldGroupsFull++;
-    // Without lateness nothing is waited for.
-    if (full || dueUs <= this.#watermarkUs) {
-      this.#takeGroup(row);
-      this.#dwell.fireDue(row, this.#watermarkUs);
-    }
   }
 
   /**
@@ -442,6 +373,72 @@ export class Partition {
     }
     for (let row = 0; row < pairs.rowCount; row++) {
       this.#dwell.resume(row);
+    }
+  }
+
+  /** Before a batch is taken: computes what its records will be looked up by, and touches the memory that takes. */
+  #prepare(batch: TransitionBatch): void {
+    batch.prepared = true;
+    const { pairHashes, lanes, idCounts } = batch;
+    for (let i = 0; i < batch.count; i++) {
+      pairHashes[i] = pairHash(batch.deviceHash(i), batch.bytes(i), batch.fenceStart(i), batch.fenceEnd(i));
+    }
+    this.pairs.prefetch(pairHashes, batch.count);
+    this.window.expire();
+    if (this.#ordered) return;
+    const ownLanes = this.#identity.lanes;
+    for (let i = 0; i < batch.count; i++) {
+      const kind = batch.kind(i);
+      if (kind !== KIND_ENTER && kind !== KIND_EXIT) {
+        idCounts[i] = 0;
+        continue;
+      }
+      idCounts[i] = this.#computeIds(kind === KIND_ENTER ? CODE_ENTER : CODE_EXIT, batch, i);
+      for (let word = 0; word < 8; word++) lanes[i * 8 + word] = ownLanes[word] as number;
+    }
+    this.window.prefetch(lanes, idCounts, batch.count);
+  }
+
+  /** Takes one transition; {@link advanceTo} its watermark has returned true. */
+  #receive(batch: TransitionBatch, i: number): void {
+    const clockUs = batch.dedupClockUs(i);
+    assert(clockUs >= this.#clockUs, "the dedup clock of a partition's messages never goes back");
+    this.#clockUs = clockUs;
+    this.#setWindowClock(clockUs);
+    this.counters.received++;
+    const kind = batch.kind(i);
+    const timeUs = batch.eventTimeUs(i);
+    const late = timeUs <= batch.watermarkUs(i) || batch.knownLate(i);
+    const beyondWindow = clockUs - timeUs >= this.#config.identity.ttlUs;
+    if (late) this.counters.late++;
+    if (kind === KIND_DWELL) {
+      this.#passOn(batch, i, late, beyondWindow);
+      return;
+    }
+    const row = this.#rowOf(batch, i);
+    const seqKey = this.#seqKey(batch.bytes(i), batch.seqStart(i), batch.seqEnd(i));
+    let suppressed = false;
+    if (kind === KIND_STALE) this.counters.silent++;
+    else if (!this.#ordered) suppressed = !this.#emitOnArrival(batch, i, row, seqKey, late, beyondWindow);
+    else if (late) suppressed = this.#refuseLate(batch, i, row, seqKey);
+
+    this.pairs.setWord(row, WAITING, this.pairs.word(row, WAITING) + 1);
+    this.#bounds.waiting.value++;
+    const extras = this.#extras(batch, i, seqKey, late);
+    if (!late) {
+      this.waiting.wait(batch, i, row, beyondWindow, extras);
+      return;
+    }
+    const flags = this.pairs.word(row, FLAGS);
+    if ((flags & HELD) === 0) this.pairs.setWord(row, FLAGS, flags | HELD);
+    const dueUs = batch.watermarkUs(i) + this.#config.dwell.latenessUs;
+    const record = { row, kind, timeUs, clockUs, suppressed, beyondWindow, extras };
+    const full = this.waiting.hold(record, dueUs) >= HELD_RECORDS_MAX;
+    if (full) this.counters.heldGroupsFull++;
+    // Without lateness nothing is waited for.
+    if (full || dueUs <= this.#watermarkUs) {
+      this.#takeGroup(row);
+      this.#dwell.fireDue(row, this.#watermarkUs);
     }
   }
 

@@ -89,11 +89,13 @@ export class TransitionBatch {
   readonly capacity: number;
   /** How many it holds. */
   count = 0;
-  /** Hash of each row's pair, once the partition has {@link Partition.prepare prepared} it. */
+  /** Whether a partition has filled the three columns below, which it looks the rows up by. */
+  prepared = false;
+  /** Hash of each row's pair. */
   readonly pairHashes: Int32Array;
-  /** Each row's ids, eight words as {@link Identity.lanes} has them; likewise. */
+  /** Each row's ids, eight words as {@link Identity.lanes} has them. */
   readonly lanes: Int32Array;
-  /** How many ids each row has: 0 to 2; likewise. */
+  /** How many ids each row has: 0 to 2. */
   readonly idCounts: Uint8Array;
   readonly #integers: Int32Array;
   readonly #numbers: Float64Array;
@@ -122,6 +124,7 @@ export class TransitionBatch {
     this.#bytes.fill(NOTHING, 0, this.count);
     this.#recordBytes.fill(NOTHING, 0, this.count);
     this.count = 0;
+    this.prepared = false;
   }
 
   /** Adds a row; the caller has looked at {@link full}. */

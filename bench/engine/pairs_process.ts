@@ -104,8 +104,7 @@ class Partitions {
       },
     );
     partition.beginTurn();
-    partition.advanceTo(timeUs - FILL_STEP_US - LATENESS_US);
-    partition.receive(this.#batch, 0);
+    partition.take(this.#batch, 0);
     this.#batch.reset();
     this.#effects.reset();
     if (++this.#waitingRows % CHECKPOINT_ROWS === 0) this.#checkpoint();

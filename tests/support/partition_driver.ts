@@ -113,9 +113,7 @@ export class PartitionDriver {
         knownLate: false,
       });
       this.advanceTo(this.clock.watermarkBeforeUs);
-      const partition = this.partitionOf(device);
-      partition.prepare(batch);
-      partition.receive(batch, 0);
+      this.partitionOf(device).take(batch, 0);
     }
     this.advanceTo(this.clock.watermarkUs);
   }
