@@ -20,6 +20,8 @@ export interface Source {
   readonly rereadable: boolean;
   /** Whether the wall clock may move its watermark on (SPEC 3). */
   readonly live: boolean;
+  /** Whether it keeps what is sent while nobody reads: Kafka does, so time goes on while a process is down. */
+  readonly keepsUnread: boolean;
   /**
    * Opens at a checkpoint's position, or at the start where that is null.
    *
@@ -32,6 +34,8 @@ export interface Source {
    * Rejects with the signal's reason when it is aborted, without losing what it had read: the next call returns it.
    */
   read(signal: AbortSignal): Promise<RecordBatch | null>;
+  /** How a dead letter names a record's place: what {@link RecordBatch.offsets} and `lines` have of it. */
+  placeOf(offset: number, line: number): Json;
   /** No batch that was read so far is in use any more: the memory that they lie in may be written again. */
   release(): void;
   /** Whether nothing is known to be unread: the last read found less than it could have taken. */

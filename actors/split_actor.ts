@@ -167,7 +167,7 @@ export class SplitActor {
       tickUs: config.dwell.tickUs,
       maxFutureSkewUs: config.time.maxFutureSkewUs,
       live: source.live,
-      keepsUnread: false,
+      keepsUnread: source.keepsUnread,
     });
     this.#log = new CheckpointLog((bytes) => identity.checksum(bytes), {
       bucketUs: config.identity.bucketUs,
@@ -593,7 +593,7 @@ export class SplitActor {
     const { source, clock } = this.#parts;
     const { offset, line, ...rest } = letter;
     const encoded = encodeDeadLetter(
-      { ...rest, source: source.name, position: { offset, line } },
+      { ...rest, source: source.name, position: source.placeOf(offset, line) },
       clock.wallUs(),
     );
     this.#deadLetters.acceptLine(encoded, epoch);

@@ -62,6 +62,7 @@ export class NdjsonSource implements Source {
   readonly name: string;
   readonly rereadable: boolean;
   readonly live: boolean;
+  readonly keepsUnread = false;
 
   readonly #options: NdjsonSourceOptions;
   #fromStart: boolean;
@@ -134,6 +135,10 @@ export class NdjsonSource implements Source {
       const lines = splitter.take(byteLength);
       if (lines !== null) return this.#toBatch(lines, opened);
     }
+  }
+
+  placeOf(offset: number, line: number): Json {
+    return { offset, line };
   }
 
   release(): void {

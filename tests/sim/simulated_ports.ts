@@ -100,6 +100,7 @@ export class SimulatedSource implements Source {
   readonly name = "simulated";
   readonly rereadable = true;
   readonly live: boolean;
+  readonly keepsUnread = false;
   readonly #world: World;
   readonly #process: number;
   readonly #lines: readonly Uint8Array[];
@@ -157,6 +158,10 @@ export class SimulatedSource implements Source {
       oversize,
       position: { offset: this.#next },
     });
+  }
+
+  placeOf(offset: number, line: number): Json {
+    return { offset, line };
   }
 
   /** Spoils what was given back, so that whoever still reads it is found out. */

@@ -46,6 +46,7 @@ export class LiveSource implements Source {
   readonly name = "pipe";
   readonly rereadable = false;
   readonly live = true;
+  readonly keepsUnread = false;
   readonly #world = new World();
   readonly #lines: string[] = [];
   #ended = false;
@@ -81,6 +82,10 @@ export class LiveSource implements Source {
     const lines = this.#lines.splice(0);
     this.#given = new SimulatedSource(this.#world, lines, { batchRecords: lines.length });
     return await this.#given.read(signal);
+  }
+
+  placeOf(offset: number, line: number): Json {
+    return { offset, line };
   }
 
   release(): void {
