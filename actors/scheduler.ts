@@ -34,6 +34,7 @@ export class Scheduler {
   #queue: Actor[] = [];
   #running = false;
   #stopped = false;
+  #waiting: (() => void)[] = [];
 
   /** @param fail is told what an actor threw; nothing runs after that */
   constructor(clock: Clock, fail: (error: unknown) => void) {
@@ -44,6 +45,12 @@ export class Scheduler {
   /** Whether no actor has anything to do. */
   get idle(): boolean {
     return this.#queued.size === 0 && !this.#running;
+  }
+
+  /** Resolves when no actor wants a turn, since each has done what it can; at once where that is so now. */
+  whenIdle(): Promise<void> {
+    if (!this.#running) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   /** Gives an actor its turn, in its order. */
@@ -82,5 +89,6 @@ export class Scheduler {
       } while (this.#queue.length > 0 && this.#clock.monotonicUs() - startedUs <= TURN_US);
     }
     this.#running = false;
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 }

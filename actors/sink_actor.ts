@@ -22,7 +22,7 @@ import type { Json } from "../lib/json.ts";
 import type { Sink } from "./ports.ts";
 
 /** Bytes that wait before partitions have to: two large writes. */
-const BUFFER_BYTES_MAX = 4 << 20;
+const BUFFER_BYTES_MAX = 2 << 20;
 /** Bytes in one write. */
 const WRITE_BYTES_MAX = 1 << 20;
 
@@ -50,7 +50,7 @@ class LineBuffer {
     this.byteLength = 0;
     this.count = 0;
     // A burst's buffer is not kept for ever.
-    if (this.bytes.length > BUFFER_BYTES_MAX) this.bytes = new Uint8Array(1 << 16);
+    if (this.bytes.length > 2 * BUFFER_BYTES_MAX) this.bytes = new Uint8Array(1 << 16);
   }
 }
 

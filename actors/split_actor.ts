@@ -391,8 +391,9 @@ export class SplitActor {
         if (this.#parts.clock.monotonicUs() - startedUs > PIECE_US) break;
       }
       this.#sendAll();
-      // With a sink that keeps up the mailboxes are empty again after this; with a slow one they fill, up to their mark.
-      await this.#parts.clock.nextTurn();
+      // With a sink that keeps up the mailboxes are empty again after this, and what was decoded is taken while it is
+      // still in the cache; with a slow one they fill, up to their mark.
+      await this.#scheduler.whenIdle();
     }
     if (
       !this.#warnedPairs && this.#actors.some(({ partition }) => partition.counters.pairsOverCapacity > 0)

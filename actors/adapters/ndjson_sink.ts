@@ -26,8 +26,8 @@ import { endOfLastLine, readLines } from "./file_lines.ts";
 
 const LINE_END = Uint8Array.of(0x0a);
 
-/** Bytes in one call: larger ones are no faster, and make the kernel look for larger pages. */
-const WRITE_BYTES_MAX = 1 << 17;
+/** Bytes in one call: of larger ones some kernels make larger pages, at a price. */
+const WRITE_BYTES_MAX = 1 << 19;
 
 /** Nobody reads the output any more: the end of a run, but no reason for a stack trace. */
 export class ClosedPipeError extends Error {

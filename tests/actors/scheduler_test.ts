@@ -158,3 +158,16 @@ Deno.test("scheduler: stopped, it lets no actor run any more", async () => {
   for (let i = 0; i < 100; i++) await Promise.resolve();
   deepEqual(said, [0, 1, 2]);
 });
+
+Deno.test("scheduler: whoever waits for it to be idle hears of it when all have done what they can", async () => {
+  const scheduler = new Scheduler(new TurnClock(), neverFails);
+  await scheduler.whenIdle();
+  let idle = 0;
+  const actor = new Speaker(3, () => equal(idle, 0, "not before its last step"));
+  scheduler.ready(actor);
+  for (let waiting = 0; waiting < 2; waiting++) scheduler.whenIdle().then(() => idle++);
+  await settle(scheduler);
+  await Promise.resolve();
+  equal(idle, 2);
+  equal(actor.left, 0);
+});
