@@ -1,0 +1,325 @@
+/**
+ * Writes to Kafka as the one owner of a transactional id: each `write` is a transaction, all of it or nothing, and
+ * whoever had the id before can write nothing from the moment on that `open` has returned.
+ *
+ * ```
+ *   old owner   ── send ── stopped ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ wakes up: commit ─▶ FencedError, its records are aborted
+ *   new owner                 open ─ epoch + 1 ── read back ── write ── write ──
+ * ```
+ *
+ * What was measured, and why it is built so:
+ *
+ * - kafkajs takes the epoch, which is the fence, with its first transaction and not when it connects. So `open` begins one
+ *   and aborts it; nothing but that goes to the broker. Where the owner before left a transaction open it takes a quarter
+ *   of a second.
+ * - After anything was rejected the producer is never used again, not even to abort. Its next batch could get the sequence
+ *   numbers of one whose answer was lost: the broker would take it for that one and acknowledge it unwritten. And a commit
+ *   that was rejected may have happened. A new writer, its fence and reading back answer both.
+ * - A send goes to one partition at a time. Where one of several brokers fails kafkajs sends again to all that have not
+ *   answered yet, also to those that are about to: with new sequence numbers, so twice.
+ * - kafkajs leaves out, without a word, what goes to a partition that it does not know. So answers are counted.
+ * - A write has less time than the broker gives the transaction. Otherwise the broker would abort it and raise the epoch,
+ *   and what is only slow would look like another owner. (It still does where the process stood still for that long.)
+ *
+ * Not `idempotent: true`: a transaction is idempotent as it is, and the option only asks for a second producer id.
+ *
+ * @module
+ */
+import type { Kafka, Producer, Transaction } from "kafkajs";
+import { Buffer } from "node:buffer";
+import { assert } from "../../../lib/assert.ts";
+import { FencedError } from "../../ports.ts";
+import { explainKafkaFailure, KafkaRefusedError } from "./kafka_client.ts";
+
+/** Bytes of records in one send, as {@link sizeOf} counts them: a broker takes 1,048,588 by default. */
+const SEND_BYTES_MAX = 900_000;
+/** Records in one send: more are no faster. */
+const SEND_RECORDS_MAX = 1_000;
+/** How long the broker keeps a transaction open that its owner does not end, in ms. Readers wait as long. */
+const TRANSACTION_TIMEOUT_MS = 15_000;
+/** How long one write may take, in ms. */
+const WRITE_MS_MAX = 12_000;
+/** How long `open` may take, in ms: a connection, and five tries of the fence with growing pauses. */
+const OPEN_MS_MAX = 30_000;
+/** How long `close` waits for answers that are under way, in ms. */
+const CLOSE_MS_MAX = 1_000;
+/** What a record needs besides its key, value and headers, in bytes: lengths, and its share of the batch's head. */
+const RECORD_OVERHEAD_BYTES = 40;
+/** What a header needs besides its name and value, in bytes. */
+const HEADER_OVERHEAD_BYTES = 10;
+
+/**
+ * A transaction's first send is refused until the broker has completed the one before, a few ms: kafkajs' default would
+ * wait 300. With 40 retries it gives up at about the time a write has.
+ */
+const RETRY = { initialRetryTime: 5, multiplier: 1.5, maxRetryTime: 500, retries: 40 };
+
+/** Answers that say that another producer has the id; 90 is PRODUCER_FENCED, which kafkajs has no name for. */
+const FENCED_TYPES: readonly unknown[] = ["INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"];
+const PRODUCER_FENCED_CODE = 90;
+
+/** A record to write. Its bytes may not change until the write has ended. */
+export interface WriteMessage {
+  readonly topic: string;
+  readonly partition: number;
+  readonly key: Uint8Array | string | null;
+  /** Null for a tombstone. */
+  readonly value: Uint8Array | null;
+  readonly headers?: Record<string, string | Uint8Array>;
+  /** Milliseconds since the epoch; the time of sending where it is not given. */
+  readonly timestampMs?: number;
+}
+
+/** A record as kafkajs takes it. */
+interface Message {
+  readonly key: Buffer | string | null;
+  readonly value: Buffer | null;
+  readonly partition: number;
+  readonly headers?: Record<string, Buffer | string>;
+  readonly timestamp?: string;
+}
+
+/** See the module's header. */
+export class FencedWriter {
+  readonly #kafka: Kafka;
+  readonly #transactionalId: string;
+  #producer: Producer | null = null;
+  /** Why nothing more is written. */
+  #failure: Error | null = null;
+  #writing = false;
+  #closed: Promise<void> | null = null;
+  /** Smaller once a topic has refused a send of several records for its size. */
+  #sendBytesMax = SEND_BYTES_MAX;
+
+  /** @param transactionalId is the owner's alone: two writers with one id fence each other */
+  constructor(kafka: Kafka, transactionalId: string) {
+    this.#kafka = kafka;
+    this.#transactionalId = transactionalId;
+  }
+
+  /**
+   * Connects, and fences whoever had the id before: what that one has not committed by now never will be.
+   *
+   * @throws {KafkaRefusedError} where the id may not be used
+   * @throws {Error} where the broker can't be reached
+   */
+  async open(): Promise<void> {
+    assert(this.#producer === null && this.#closed === null, "a writer is opened once");
+    const producer = this.#kafka.producer({
+      transactionalId: this.#transactionalId,
+      transactionTimeout: TRANSACTION_TIMEOUT_MS,
+      allowAutoTopicCreation: false,
+      retry: RETRY,
+      // Every record says its partition.
+      createPartitioner: () => ({ message }) => message.partition as number,
+    });
+    this.#producer = producer;
+    const fenced = async (): Promise<void> => {
+      await producer.connect();
+      await (await producer.transaction()).abort();
+    };
+    await this.#attempt(fenced(), OPEN_MS_MAX, `take over as ${this.#transactionalId}`);
+  }
+
+  /**
+   * Writes all the records in one transaction, those of a partition in their order.
+   *
+   * @returns for each `topic/partition` written to, the offset behind its last record
+   * @throws {FencedError} where another owner has taken the id
+   * @throws {KafkaRefusedError} where a record is larger than its topic takes, or the topic may not be written to
+   * @throws {Error} where it failed otherwise; whether the records were written is unknown then
+   */
+  async write(messages: readonly WriteMessage[]): Promise<ReadonlyMap<string, number>> {
+    if (this.#failure !== null) throw this.#failure;
+    const producer = this.#producer;
+    assert(producer !== null && this.#closed === null, "a writer is open when it is written to");
+    assert(!this.#writing, "one write at a time");
+    if (messages.length === 0) return new Map();
+    this.#writing = true;
+    try {
+      return await this.#attempt(
+        this.#transact(producer, messages),
+        WRITE_MS_MAX,
+        `write to topic ${[...new Set(messages.map(({ topic }) => topic))].join(", ")}`,
+      );
+    } finally {
+      this.#writing = false;
+    }
+  }
+
+  /** Ends the connection. What was not written yet never will be. */
+  async close(): Promise<void> {
+    this.#failure ??= new Error(`The writer ${this.#transactionalId} is closed`);
+    this.#closed ??= this.#dispose();
+    await this.#closed;
+  }
+
+  async #transact(
+    producer: Producer,
+    messages: readonly WriteMessage[],
+  ): Promise<ReadonlyMap<string, number>> {
+    const ends = new Map<string, number>();
+    const transaction = await producer.transaction();
+    for (const { topic, partition, pieces } of cut(messages, this.#sendBytesMax)) {
+      for (const piece of pieces) {
+        ends.set(`${topic}/${partition}`, await this.#send(transaction, topic, piece));
+      }
+    }
+    this.#assertGoesOn();
+    await transaction.commit();
+    return ends;
+  }
+
+  /** Sends records of one partition; returns the offset behind the last. */
+  async #send(transaction: Transaction, topic: string, messages: Message[]): Promise<number> {
+    this.#assertGoesOn();
+    try {
+      const answers = await transaction.send({ topic, messages, acks: -1, timeout: WRITE_MS_MAX });
+      const offset = Number(answers[0]?.baseOffset ?? NaN);
+      if (answers.length === 1 && offset >= 0) return offset + messages.length;
+    } catch (error) {
+      // The broker looked at the size first: nothing was written, and nothing is unknown.
+      if (!hasType(error, TOO_LARGE_TYPES)) throw error;
+      if (messages.length === 1) throw tooLarge(topic, messages[0] as Message, error);
+      const half = messages.length >> 1;
+      this.#sendBytesMax = Math.max(1, this.#sendBytesMax >> 1);
+      await this.#send(transaction, topic, messages.slice(0, half));
+      return await this.#send(transaction, topic, messages.slice(half));
+    }
+    const { partition } = messages[0] as Message;
+    throw new KafkaRefusedError(
+      `Cannot write to topic ${topic}: nobody has answered for partition ${partition}, is there one of that number?`,
+    );
+  }
+
+  /** After a failure or a deadline nothing more is sent, and above all nothing committed. */
+  #assertGoesOn(): void {
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  async #attempt<T>(work: Promise<T>, limitMs: number, doing: string): Promise<T> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      const why = new Error(`Cannot ${doing}: no answer for ${limitMs / 1000} s`);
+      timer = setTimeout(() => reject(why), limitMs);
+    });
+    try {
+      return await Promise.race([work, late]);
+    } catch (error) {
+      this.#failure ??= this.#explain(error, doing);
+      // A send that is still being tried connects again by itself: it is let go of when it has ended, too.
+      const disconnect = (): void => void this.#producer?.disconnect().catch(() => {});
+      work.then(disconnect, disconnect);
+      this.#closed ??= this.#dispose();
+      throw this.#failure;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #explain(error: unknown, doing: string): Error {
+    if (hasType(error, FENCED_TYPES)) {
+      return new FencedError(
+        `Another process has taken over as ${this.#transactionalId}, or this one stood still for longer than ` +
+          `${TRANSACTION_TIMEOUT_MS / 1000} s: what it was writing is not written`,
+        { cause: error },
+      );
+    }
+    if (error instanceof KafkaRefusedError || error === this.#failure) return error as Error;
+    if (error instanceof Error && error.message.startsWith(`Cannot ${doing}`)) return error;
+    return explainKafkaFailure(error, doing);
+  }
+
+  /** Disconnecting waits for all answers; one that was lost would hold it up for as long as a request may take. */
+  async #dispose(): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const limit = new Promise<void>((resolve) => timer = setTimeout(resolve, CLOSE_MS_MAX));
+    await Promise.race([this.#producer?.disconnect().catch(() => {}), limit]);
+    clearTimeout(timer);
+  }
+}
+
+const TOO_LARGE_TYPES: readonly unknown[] = ["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"];
+
+/** Whether kafkajs was told one of these by a broker; what it rejects with wraps it. */
+function hasType(error: unknown, types: readonly unknown[]): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { type, code } = cause as Error & { type?: unknown; code?: unknown };
+    if (types.includes(type) || (types === FENCED_TYPES && code === PRODUCER_FENCED_CODE)) return true;
+  }
+  return false;
+}
+
+function tooLarge(topic: string, message: Message, cause: unknown): Error {
+  return new KafkaRefusedError(
+    `Cannot write to topic ${topic}: a record of ${sizeOf(message)} bytes is larger than it takes. ` +
+      `Raise the topic's max.message.bytes`,
+    { cause },
+  );
+}
+
+/** The records by topic and partition, and each partition's in pieces that fit into a send. */
+function cut(
+  messages: readonly WriteMessage[],
+  bytesMax: number,
+): Iterable<{ readonly topic: string; readonly partition: number; readonly pieces: Message[][] }> {
+  const places = new Map<string, { topic: string; partition: number; pieces: Message[][]; bytes: number }>();
+  for (const message of messages) {
+    const { topic, partition } = message;
+    const name = `${topic}/${partition}`;
+    let place = places.get(name);
+    if (place === undefined) {
+      place = { topic, partition, pieces: [[]], bytes: 0 };
+      places.set(name, place);
+    }
+    let piece = place.pieces.at(-1) as Message[];
+    const bytes = sizeOf(message);
+    if (piece.length === SEND_RECORDS_MAX || (piece.length > 0 && place.bytes + bytes > bytesMax)) {
+      piece = [];
+      place.pieces.push(piece);
+      place.bytes = 0;
+    }
+    piece.push(toMessage(message));
+    place.bytes += bytes;
+  }
+  return places.values();
+}
+
+/** How many bytes of a send a record takes, at most. */
+function sizeOf({ key, value, headers = {} }: Pick<WriteMessage, "key" | "value" | "headers">): number {
+  let bytes = RECORD_OVERHEAD_BYTES + lengthOf(key) + lengthOf(value);
+  for (const name in headers) {
+    bytes += HEADER_OVERHEAD_BYTES + lengthOf(name) + lengthOf(headers[name] ?? null);
+  }
+  return bytes;
+}
+
+/** Of text, the most bytes that it can have: counting them exactly would cost as much as encoding it. */
+function lengthOf(content: Uint8Array | string | null): number {
+  if (content === null) return 0;
+  return typeof content === "string" ? 3 * content.length : content.length;
+}
+
+function toMessage({ key, value, partition, headers, timestampMs }: WriteMessage): Message {
+  return {
+    key: key === null || typeof key === "string" ? key : toBuffer(key),
+    value: value === null ? null : toBuffer(value),
+    partition,
+    ...(headers === undefined ? {} : { headers: toBuffers(headers) }),
+    ...(timestampMs === undefined ? {} : { timestamp: String(timestampMs) }),
+  };
+}
+
+function toBuffers(headers: Record<string, string | Uint8Array>): Record<string, Buffer | string> {
+  const converted: Record<string, Buffer | string> = {};
+  for (const name in headers) {
+    const content = headers[name] as string | Uint8Array;
+    converted[name] = typeof content === "string" ? content : toBuffer(content);
+  }
+  return converted;
+}
+
+/** The same bytes, for kafkajs, which takes any other array for text. */
+function toBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
+}
