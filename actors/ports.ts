@@ -78,6 +78,11 @@ export class FencedError extends Error {
   override readonly name = "FencedError";
 }
 
+/** Something outside is away or does not answer: the same again may succeed later. */
+export class UnavailableError extends Error {
+  override readonly name = "UnavailableError";
+}
+
 /** Where a split's checkpoints are kept. Chunks first, then the manifest, fenced: all or nothing. */
 export interface CheckpointStore {
   /** For messages: where the state is. */

@@ -1,0 +1,153 @@
+/**
+ * The supervisor of splits that come and go: what it opens again and what it gives up, and that a partition which is let
+ * go of is whole in its checkpoint.
+ *
+ * @module
+ */
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { FencedError, type LineBatch, type Source, UnavailableError } from "../../actors/ports.ts";
+import { SplitGroup } from "../../actors/split_group.ts";
+import { RESTARTS_MAX } from "../../actors/system.ts";
+import { AssertionFailed } from "../../lib/assert.ts";
+import { parseConfig } from "../../lib/config.ts";
+import { SimulatedClock, SimulatedSink, SimulatedSource, World } from "../sim/simulated_ports.ts";
+import { comeAndGo, kindsIn, makeParts, NOON_US, quiesce, runThrough } from "../support/split_world.ts";
+
+const CONFIG = parseConfig({ partitions: 1, checkpoint: { interval: "0s" } });
+const LINES = comeAndGo(40);
+
+/** A partition of a log: when all is read it waits for more, as a broker does. */
+class LogSource extends SimulatedSource {
+  #read = 0;
+
+  override async read(signal: AbortSignal): ReturnType<SimulatedSource["read"]> {
+    const batch = await super.read(signal);
+    if (batch !== null) {
+      this.#read += batch.count;
+      return batch;
+    }
+    return await new Promise((_resolve, reject) =>
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true })
+    );
+  }
+}
+
+/** A sink whose writes meet a fault, the n-th of all attempts together. */
+class FaultySink extends SimulatedSink {
+  readonly #fault: () => Error | undefined;
+
+  constructor(world: World, fault: () => Error | undefined) {
+    super(world, world.triggers);
+    this.#fault = fault;
+  }
+
+  override write(lines: LineBatch): Promise<void> {
+    const fault = this.#fault();
+    return fault === undefined ? super.write(lines) : Promise.reject(fault);
+  }
+}
+
+interface Scene {
+  readonly world: World;
+  readonly group: SplitGroup;
+  readonly source: Source;
+  readonly notices: readonly string[];
+  readonly pausesUs: readonly number[];
+}
+
+/** A group with one partition, not yet assigned, whose sink meets these faults one after the other. */
+async function makeScene(faults: readonly Error[] = []): Promise<Scene> {
+  const world = new World();
+  const pausesUs: number[] = [];
+  const clock = new class extends SimulatedClock {
+    override delay(us: number, signal?: AbortSignal): Promise<void> {
+      pausesUs.push(us);
+      return signal?.aborted === true ? Promise.reject(signal.reason) : super.delay(us);
+    }
+  }(NOON_US);
+  const notices: string[] = [];
+  const left = [...faults];
+  const common = await makeParts(CONFIG, { clock, world }, notices);
+  const group = new SplitGroup({
+    clock,
+    notice: (message) => notices.push(message),
+    opened: () => {},
+    parts: () => ({
+      ...common,
+      source: new LogSource(world, LINES, { batchRecords: 6 }),
+      sink: new FaultySink(world, () => left.shift()),
+    }),
+  });
+  return { world, group, source: common.source, notices, pausesUs };
+}
+
+async function expectedKinds(): Promise<string[]> {
+  const world = new World();
+  await runThrough({ partitions: 1 }, { world, lines: LINES });
+  return kindsIn(world.triggers).toSorted();
+}
+
+Deno.test("split group: what was taken is emitted and in the checkpoint when a partition is let go of", async () => {
+  const { world, group, source } = await makeScene();
+  group.assigned(source);
+  await quiesce();
+  await group.revoked(source);
+  const told = kindsIn(world.triggers);
+  ok(told.length >= 80, `${told.length} triggers`);
+  equal(world.triggers.durable, world.triggers.bytes.length);
+  const [report] = group.reports();
+  equal(report?.readNow, LINES.length);
+  // The next owner, in whatever process, finds all of it.
+  world.restart("lost");
+  await runThrough({ partitions: 1 }, { world, lines: LINES });
+  deepEqual(kindsIn(world.triggers).toSorted(), await expectedKinds());
+});
+
+Deno.test("split group: a partition that is let go of before it has opened, or twice, harms nobody", async () => {
+  const { group, source } = await makeScene();
+  group.assigned(source);
+  await group.revoked(source);
+  await group.revoked(source);
+  deepEqual(group.reports().length <= 1, true);
+});
+
+Deno.test("split group: what is away is tried for again, with growing pauses, and nothing is lost or doubled", async () => {
+  const away = Array.from({ length: 9 }, (_, i) => new UnavailableError(`No broker answers (${i})`));
+  const { world, group, source, notices, pausesUs } = await makeScene(away);
+  group.assigned(source);
+  for (let turns = 0; turns < 40; turns++) await quiesce();
+  await group.revoked(source);
+  equal(notices.filter((notice) => notice.includes("going on from the last checkpoint")).length, 9);
+  match(
+    notices[0] as string,
+    /^simulated: No broker answers \(0\); going on from the last checkpoint in 0\.25 s$/,
+  );
+  ok(pausesUs.every((us, i) => i === 0 || us >= (pausesUs[i - 1] as number)), `${pausesUs}`);
+  equal(pausesUs.at(-1), 15_000_000);
+  world.restart("lost");
+  await runThrough({ partitions: 1 }, { world, lines: LINES });
+  deepEqual(kindsIn(world.triggers).toSorted(), await expectedKinds());
+});
+
+Deno.test("split group: a fault of ours is cured a few times, another failure never", async () => {
+  const faults = Array.from({ length: RESTARTS_MAX + 1 }, () => new AssertionFailed("a broken invariant"));
+  const curable = await makeScene(faults.slice(1));
+  curable.group.assigned(curable.source);
+  for (let turns = 0; turns < 20; turns++) await quiesce();
+  await curable.group.revoked(curable.source);
+  ok(kindsIn(curable.world.triggers).length >= 80);
+  const hopeless = await makeScene(faults);
+  hopeless.group.assigned(hopeless.source);
+  await rejects(hopeless.group.failed, /Gave up after 5 restarts/);
+  const refused = await makeScene([new Error("TOPIC_AUTHORIZATION_FAILED")]);
+  refused.group.assigned(refused.source);
+  await rejects(refused.group.failed, /TOPIC_AUTHORIZATION_FAILED/);
+  equal(refused.pausesUs.length, 0);
+});
+
+Deno.test("split group: fenced, it waits until the group takes the partition away, and says so if it does not", async () => {
+  const fenced = await makeScene([new FencedError("another process has taken over")]);
+  fenced.group.assigned(fenced.source);
+  await rejects(fenced.group.failed, /do two groups share the name of a deployment/);
+  match(fenced.notices.join("\n"), /another process has taken over/);
+});
