@@ -77,13 +77,19 @@ export interface SplitParts {
   readonly notice: (message: string) => void;
 }
 
+/** How many dead letters there were for each reason. */
+export type DeadLetterCounts = Readonly<Record<DeadLetterReason, number>>;
+
 /** How a split is doing, for progress and the summary. */
 export interface SplitReport {
   /** Records read, by this process and by those before it on the same state. */
   readonly read: number;
   readonly readNow: number;
   readonly counters: Counters;
-  readonly deadLetters: Readonly<Record<DeadLetterReason, number>>;
+  readonly deadLetters: DeadLetterCounts;
+  /** The same, of this process alone. */
+  readonly countersNow: Counters;
+  readonly deadLettersNow: DeadLetterCounts;
   readonly pairs: number;
   readonly pendingDwells: number;
   readonly waiting: number;
@@ -118,6 +124,9 @@ export class SplitActor {
   readonly #waiting: SharedCount;
   readonly #pieceRecords: number;
   readonly #counts = new Map<string, number>();
+  /** What the processes before this one have counted on the same state. */
+  #countersBefore = new Counters();
+  #countsBefore: ReadonlyMap<string, number> = new Map();
   readonly #knownDeadLetters = new Map<number, DeadLetterReason>();
   readonly #failed: Promise<never>;
   readonly #stopReading = new AbortController();
@@ -269,15 +278,23 @@ export class SplitActor {
       evictedLive += partition.window.evictedLive;
     }
     counters.watermarkForced += this.#watermarkForced;
-    const deadLetters = Object.fromEntries(
-      DEAD_LETTER_REASONS.map((reason) => [reason, this.#counts.get(reason) ?? 0]),
-    ) as Record<DeadLetterReason, number>;
-    deadLetters.LATE = counters.lateRefused;
+    const countersNow = counters.since(this.#countersBefore);
+    const deadLettersOf = (of: Counters, before: ReadonlyMap<string, number>): DeadLetterCounts => ({
+      ...Object.fromEntries(
+        DEAD_LETTER_REASONS.map((reason) => [
+          reason,
+          (this.#counts.get(reason) ?? 0) - (before.get(reason) ?? 0),
+        ]),
+      ) as Record<DeadLetterReason, number>,
+      LATE: of.lateRefused,
+    });
     return {
       read: this.#readBefore + this.#readNow,
       readNow: this.#readNow,
       counters,
-      deadLetters,
+      deadLetters: deadLettersOf(counters, new Map()),
+      countersNow,
+      deadLettersNow: deadLettersOf(countersNow, this.#countsBefore),
       pairs,
       pendingDwells,
       waiting: this.#waiting.value,
@@ -327,6 +344,8 @@ export class SplitActor {
       this.#knownDeadLetters.set(offset, reason as DeadLetterReason);
     }
     this.#advancedToUs = split.watermarkUs ?? -Infinity;
+    this.#countersBefore = this.report().counters;
+    this.#countsBefore = new Map(this.#counts);
     return split;
   }
 

@@ -50,6 +50,13 @@ export class Counters {
     for (const key of COUNTER_NAMES) this[key] += other[key];
   }
 
+  /** These counts less another's. */
+  since(before: Counters): Counters {
+    const counters = new Counters();
+    for (const key of COUNTER_NAMES) counters[key] = this[key] - before[key];
+    return counters;
+  }
+
   /** As a checkpoint keeps them. */
   toJson(): Record<string, number> {
     return Object.fromEntries(COUNTER_NAMES.map((name) => [name, this[name]]));

@@ -4,11 +4,9 @@
  * @module
  */
 import { type Config, configToJson } from "../../lib/config.ts";
-import { DEAD_LETTER_REASONS } from "../../lib/dead_letter.ts";
 import { FenceRules } from "../../lib/fence_rules.ts";
 import { Identity } from "../../lib/identity.ts";
 import { SharedCount } from "../../lib/partition.ts";
-import { formatTimestamp } from "../../lib/time.ts";
 import { KvStore } from "../adapters/kv_store.ts";
 import { NdjsonSink } from "../adapters/ndjson_sink.ts";
 import { NdjsonSource } from "../adapters/ndjson_source.ts";
@@ -16,6 +14,7 @@ import type { Clock } from "../ports.ts";
 import type { Opened, SplitReport } from "../split_actor.ts";
 import { System } from "../system.ts";
 import { Ticker } from "../ticker.ts";
+import { Progress, summaryJson, summaryText } from "./summary.ts";
 
 /** How long a signal may take to be obeyed, µs. */
 export const DRAIN_US = 10_000_000;
@@ -47,7 +46,7 @@ export async function run(options: RunOptions, environment: RunEnvironment): Pro
   const identity = await Identity.create(config.identity);
   const rules = new FenceRules(config.dwell.rules);
   const ticker = new Ticker(clock, config.dwell.tickUs);
-  const progress = new Progress(environment);
+  const progress = new Progress(say);
   const notice = (message: string): void => progress.say(`fencepost: ${message}`);
   const startedUs = clock.monotonicUs();
   // A restart from the checkpoint goes on; only the first start was told to read from the beginning.
@@ -143,109 +142,4 @@ function sayWeaker(
         `with the same ids (at least once)`,
     );
   }
-}
-
-/** The line that shows how it goes, on a terminal. */
-class Progress {
-  readonly #environment: RunEnvironment;
-  #shown = false;
-
-  constructor(environment: RunEnvironment) {
-    this.#environment = environment;
-  }
-
-  show(report: SplitReport | null, elapsedUs: number): void {
-    if (report === null) return;
-    const { counters } = report;
-    const triggers = counters.enter + counters.exit + counters.dwell + counters.passedOn + counters.retract;
-    const perSecond = Math.round(report.readNow / Math.max(elapsedUs, 1) * 1e6);
-    const time = Number.isFinite(report.watermarkUs) ? ` · at ${formatTimestamp(report.watermarkUs)}` : "";
-    this.#environment.say(
-      `\r\x1b[K${report.readNow} read (${perSecond}/s) · ${triggers} triggers · ${counters.suppressed} suppressed · ` +
-        `${report.pendingDwells} pending${time}`,
-    );
-    this.#shown = true;
-  }
-
-  clear(): void {
-    if (this.#shown) this.#environment.say("\r\x1b[K");
-    this.#shown = false;
-  }
-
-  say(line: string): void {
-    this.clear();
-    this.#environment.say(line + "\n");
-  }
-}
-
-function summaryJson(report: SplitReport, elapsedUs: number): string {
-  const { counters } = report;
-  const summary = {
-    read: report.readNow,
-    read_in_all: report.read,
-    emitted: {
-      ENTER: counters.enter,
-      EXIT: counters.exit,
-      DWELL: counters.dwell,
-      DWELL_passed_on: counters.passedOn,
-      RETRACT: counters.retract,
-    },
-    suppressed: counters.suppressed,
-    dead_lettered: Object.fromEntries(Object.entries(report.deadLetters).filter(([, count]) => count > 0)),
-    silent: counters.silent,
-    absorbed: counters.absorbed,
-    late: counters.late,
-    late_skipped: counters.lateSkipped,
-    dwell_contradicted: counters.dwellContradicted,
-    flaps_in_bucket: counters.flapsInBucket,
-    watermark_forced: counters.watermarkForced,
-    held_groups_full: counters.heldGroupsFull,
-    evicted_live: report.evictedLive,
-    pairs: report.pairs,
-    pairs_evicted: counters.pairsEvicted,
-    pairs_over_capacity: counters.pairsOverCapacity,
-    pending_dwells: report.pendingDwells,
-    waiting: report.waiting,
-    watermark: Number.isFinite(report.watermarkUs) ? formatTimestamp(report.watermarkUs) : null,
-    checkpoints: report.checkpoints,
-    seconds: Math.round(elapsedUs / 1e3) / 1e3,
-    records_per_second: Math.round(report.readNow / Math.max(elapsedUs, 1) * 1e6),
-  };
-  return JSON.stringify(summary) + "\n";
-}
-
-function summaryText(report: SplitReport, elapsedUs: number): string {
-  const { counters } = report;
-  const seconds = elapsedUs / 1e6;
-  const lines: [string, string | number][] = [
-    ["read", `${report.readNow}${report.read === report.readNow ? "" : ` (${report.read} in all)`}`],
-    [
-      "emitted",
-      `${counters.enter} ENTER, ${counters.exit} EXIT, ${counters.dwell} DWELL` +
-      (counters.passedOn > 0 ? `, ${counters.passedOn} DWELL passed on` : "") +
-      (counters.retract > 0 ? `, ${counters.retract} RETRACT` : ""),
-    ],
-    ["suppressed", counters.suppressed],
-  ];
-  for (const reason of DEAD_LETTER_REASONS) {
-    if (report.deadLetters[reason] > 0) lines.push([`dead letters: ${reason}`, report.deadLetters[reason]]);
-  }
-  const sometimes: [string, number][] = [
-    ["silent", counters.silent],
-    ["absorbed", counters.absorbed],
-    ["late", counters.late],
-    ["late, earned nothing", counters.lateSkipped],
-    ["dwells contradicted", counters.dwellContradicted],
-    ["flaps in a bucket", counters.flapsInBucket],
-    ["watermark forced", counters.watermarkForced],
-    ["held groups full", counters.heldGroupsFull],
-    ["ids evicted live", report.evictedLive],
-    ["pairs evicted", counters.pairsEvicted],
-    ["still waiting", report.waiting],
-  ];
-  for (const [name, count] of sometimes) if (count > 0) lines.push([name, count]);
-  lines.push(["pairs", report.pairs], ["pending dwells", report.pendingDwells]);
-  const perSecond = Math.round(report.readNow / Math.max(seconds, 1e-6));
-  lines.push(["took", `${seconds.toFixed(2)} s, ${perSecond} records per second`]);
-  return lines.map(([name, value]) => `${name.padEnd(30)}${value}\n`).join("");
 }

@@ -36,6 +36,9 @@ runTest("stdin that is a file is read again from the checkpoint", async (files, 
   await Deno.writeTextFile(files.input, file(VISIT[1]), { append: true });
   const summary = summaryOf(await runFencepost([...args, "--summary", "json"], fromFile));
   deepEqual([summary["read"], summary["read_in_all"]], [1, 2]);
+  // What the run before has told is not told of again.
+  deepEqual(summary["emitted"], { ENTER: 0, EXIT: 1, DWELL: 1, DWELL_passed_on: 0, RETRACT: 0 });
+  deepEqual(summary["emitted_in_all"], { ENTER: 1, EXIT: 1, DWELL: 1, DWELL_passed_on: 0, RETRACT: 0 });
   deepEqual((await kindsOf(files.output)).toSorted(), ["DWELL", "ENTER", "EXIT"]);
 });
 
@@ -185,9 +188,9 @@ runTest(
       await until(async () => (await linesOf(files.output)).length > before, "some triggers");
       const { stderr } = await stopped(process, signal);
       const summary = JSON.parse(stderr.trimEnd().split("\n").at(-1) ?? "") as {
-        emitted: Record<string, number>;
+        emitted_in_all: Record<string, number>;
       };
-      const emitted = Object.values(summary.emitted).reduce((sum, count) => sum + count, 0);
+      const emitted = Object.values(summary.emitted_in_all).reduce((sum, count) => sum + count, 0);
       equal((await linesOf(files.output)).length, emitted, "what was taken is written");
     }
     equal((await runFencepost(files.args)).status, 0);
