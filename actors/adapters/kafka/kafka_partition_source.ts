@@ -1,0 +1,387 @@
+/**
+ * One Kafka partition as a source split, while this process is the member of the group that reads it.
+ *
+ * ```
+ *   group ──▶ accept ──▶ queue ──▶ read          paused at the high mark, resumed at the low one
+ *     ▲                    │
+ *     └── seek, pause, resume (the feed)         sought by open, after the split has been restored
+ * ```
+ *
+ * **The checkpoint is the truth, a committed offset a hint.** `open` seeks to the checkpoint's position; `acknowledge`
+ * commits for those who watch the lag, and nothing is ever read from there.
+ *
+ * **Where the log no longer has the position.** Retention may have passed it: that is said, with the count, and reading
+ * goes on at the log's start, since what is gone stays gone. A position *behind the end* is refused: the topic was made
+ * anew, or the broker lost the end of it. Waiting would let the log grow past the position and skip what lies before.
+ *
+ * **Every record once, in order.** A fetch asks for an offset; whether that is the one that is next here is all there is
+ * to check, since within the answer the broker leaves out only what was compacted away, aborted, or never a record. Where
+ * the log's start has overtaken the position, kafkajs jumps to it without a word (KafkaJSOffsetOutOfRange): seen here as
+ * a fetch from further on. A fetch from further back is the same jump over a log that has lost its end, and a failure. On
+ * a topic that is never compacted, offsets that are missing within an answer are noticed as well.
+ *
+ * **Caught up** is what the broker says and not what an empty queue says: the last fetch that came back showed the log's
+ * end to be where this has read to, and it was *sent* no longer than {@link PROOF_US} ago by both clocks. So a process
+ * that was stopped or suspended has to ask again, and an answer that waited in a socket meanwhile proves nothing. A
+ * transaction that is open at the log's end is something unread.
+ *
+ * A failure is final until `close`, and `open` begins anew; a partition that was revoked never opens again, its next
+ * assignment comes with a source of its own.
+ *
+ * @module
+ */
+import xxhash, { type XXHashAPI } from "xxhash-wasm";
+import { assert } from "../../../lib/assert.ts";
+import type { Json } from "../../../lib/json.ts";
+import type { RecordBatch } from "../../../lib/record_batch.ts";
+import { type Clock, type Source, UnavailableError } from "../../ports.ts";
+import { type FetchedBatch, offsetBehind, packBatch } from "./fetched_batch.ts";
+import { KafkaRefusedError } from "./kafka_client.ts";
+import { parseKafkaPosition } from "./kafka_position.ts";
+
+/** An older proof of having caught up is none: some fetches of an idle partition, and less than any lateness. */
+export const PROOF_US = 1_000_000;
+/** Columns of a record beside its bytes. */
+const COLUMN_BYTES = 32;
+
+/** The first and the next offset of a partition's log. */
+export interface LogBounds {
+  readonly start: number;
+  /** Where the next record will be, open transactions included. */
+  readonly end: number;
+}
+
+/** What a source asks of the group that it belongs to, about its own partition. None but `bounds` waits. */
+export interface PartitionFeed {
+  bounds(): Promise<LogBounds>;
+  /** The next fetch begins there. */
+  seek(offset: number): void;
+  pause(): void;
+  resume(): void;
+  /** Commits the offset some time. */
+  acknowledge(offset: number): void;
+}
+
+/** How much of a partition may wait to be read. What was under way when it paused comes on top: one fetch at most. */
+export interface QueueMarks {
+  readonly highRecords: number;
+  readonly highBytes: number;
+  /** Resumed when both are reached again. */
+  readonly lowRecords: number;
+  readonly lowBytes: number;
+}
+
+/** See the module's header. */
+export interface KafkaPartitionSourceOptions {
+  readonly topic: string;
+  readonly partition: number;
+  readonly feed: PartitionFeed;
+  readonly clock: Clock;
+  readonly marks: QueueMarks;
+  /** Where to begin without a checkpoint. */
+  readonly startAt: "start" | "end";
+  /** Whether the broker may take records out of the middle of the log. */
+  readonly compacted: boolean;
+  readonly notice: (message: string) => void;
+}
+
+/** The partition is another member's now, or will be: whoever still works on it is about to be told to stop. */
+export class PartitionRevokedError extends UnavailableError {}
+
+/** See the module's header. */
+export class KafkaPartitionSource implements Source {
+  readonly kind = "kafka";
+  readonly name: string;
+  readonly rereadable = true;
+  readonly live = true;
+  readonly keepsUnread = true;
+  readonly partition: number;
+
+  readonly #options: KafkaPartitionSourceOptions;
+  #hash: XXHashAPI | null = null;
+  #state: "closed" | "open" | "revoked" = "closed";
+  #failure: Error | null = null;
+  readonly #queue: RecordBatch[] = [];
+  #queuedRecords = 0;
+  #queuedBytes = 0;
+  #paused = false;
+  /** The offset that the next fetch must ask for. */
+  #next = 0;
+  #endOffset = Infinity;
+  #provedAt = { wallUs: -Infinity, monotonicUs: -Infinity };
+  #missing = 0;
+  #holes = 0;
+  /** Wakes the read that waits. */
+  #wake: (() => void) | null = null;
+  #silence = 0;
+  /** Calls of `open` so far: one that another has overtaken must not go on. */
+  #opening = 0;
+
+  constructor(options: KafkaPartitionSourceOptions) {
+    this.#options = options;
+    this.name = options.topic;
+    this.partition = options.partition;
+  }
+
+  /** Records that the log should have had and did not. */
+  get missing(): number {
+    return this.#missing;
+  }
+
+  /** Whether the group holds its records back. */
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  /** Records that wait to be read. */
+  get queuedRecords(): number {
+    return this.#queuedRecords;
+  }
+
+  /**
+   * @throws {KafkaRefusedError} where the position is behind the log's end
+   * @throws {PartitionRevokedError} where the partition is no longer this member's
+   */
+  async open(position: Json | null): Promise<"resumed" | "started"> {
+    this.close();
+    const opening = ++this.#opening;
+    this.#checkOwned();
+    const known = position === null ? null : parseKafkaPosition(position);
+    if (known !== null && known.partition !== this.partition) {
+      throw new Error(`Cannot read ${this.#described()} on from a position in partition ${known.partition}`);
+    }
+    this.#hash ??= await xxhash();
+    const bounds = await this.#options.feed.bounds();
+    this.#checkOwned();
+    assert(opening === this.#opening, "a source is opened by one at a time");
+    this.#next = known === null ? this.#whereToStart(bounds) : this.#whereToResume(known.offset, bounds);
+    this.#state = "open";
+    this.#options.feed.seek(this.#next);
+    this.#options.feed.resume();
+    return known === null ? "started" : "resumed";
+  }
+
+  async read(signal: AbortSignal): Promise<RecordBatch | null> {
+    for (;;) {
+      signal.throwIfAborted();
+      if (this.#failure !== null) throw this.#failure;
+      this.#checkOwned();
+      assert(this.#state === "open", "a source is opened before it is read");
+      const batch = this.#queue.shift();
+      if (batch !== undefined) {
+        this.#queuedRecords -= batch.count;
+        this.#queuedBytes -= bytesOf(batch);
+        this.#resumeIfLow();
+        return batch;
+      }
+      await this.#arrival(signal);
+    }
+  }
+
+  placeOf(offset: number, _line: number): Json {
+    return { partition: this.partition, offset };
+  }
+
+  /** Batches have buffers of their own. */
+  release(): void {}
+
+  caughtUp(): boolean {
+    if (this.#state !== "open" || this.#failure !== null) return false;
+    if (this.#queue.length > 0 || this.#paused || this.#next < this.#endOffset) return false;
+    const { clock } = this.#options;
+    const monotonicUs = clock.monotonicUs() - this.#provedAt.monotonicUs;
+    const wallUs = clock.wallUs() - this.#provedAt.wallUs;
+    // A monotonic clock may stand still while a machine sleeps. A wall clock that was set back asks for a new proof.
+    return monotonicUs <= PROOF_US && wallUs >= 0 && wallUs <= PROOF_US;
+  }
+
+  /** Resolves at once: a checkpoint does not wait for those who only watch. */
+  acknowledge(position: Json): Promise<void> {
+    const { offset } = parseKafkaPosition(position);
+    if (this.#state !== "revoked") this.#options.feed.acknowledge(offset);
+    return Promise.resolve();
+  }
+
+  /** Nothing more is fetched; what waits is forgotten, and a read that waits rejects. `open` begins anew. */
+  close(): void {
+    if (this.#state === "open") {
+      this.#options.feed.pause();
+      this.#shut("closed", new UnavailableError(`${this.#described()} was closed`));
+    }
+    this.#failure = null;
+  }
+
+  /** For the group: the partition is lost, or has been handed over. A read that waits rejects; nothing opens it again. */
+  revoke(): void {
+    this.#shut("revoked", this.#revokedError());
+  }
+
+  /**
+   * For the group, regularly: another moment has passed.
+   *
+   * @returns how many have passed since a fetch of this partition came back, while one should have
+   */
+  countSilence(): number {
+    const isFetching = this.#state === "open" && !this.#paused && this.#failure === null;
+    this.#silence = isFetching ? this.#silence + 1 : 0;
+    return this.#silence;
+  }
+
+  /**
+   * For the group: a fetch has come back, whatever it brought.
+   *
+   * @param askedAt when it was sent
+   */
+  observe(batch: FetchedBatch, askedAt: { readonly wallUs: number; readonly monotonicUs: number }): void {
+    if (this.#state !== "open" || this.#failure !== null) return;
+    // Of what brings records, `accept` hears.
+    if (batch.messages.length === 0 && !this.#moveOn(batch)) return;
+    this.#silence = 0;
+    this.#endOffset = Number(batch.highWatermark);
+    this.#provedAt = { wallUs: askedAt.wallUs, monotonicUs: askedAt.monotonicUs };
+  }
+
+  /**
+   * For the group: records were fetched.
+   *
+   * @returns whether they were taken; if not, they are to be fetched again
+   */
+  accept(batch: FetchedBatch): boolean {
+    if (this.#state !== "open" || this.#failure !== null || !this.#moveOn(batch)) return false;
+    if (batch.messages.length > 0) this.#enqueue(batch);
+    return true;
+  }
+
+  /** Goes behind what a fetch has brought; false where it is not from here. */
+  #moveOn(batch: FetchedBatch): boolean {
+    const askedFor = Number(batch.fetchedOffset);
+    if (askedFor < this.#next) {
+      this.#fail(
+        `it was read to offset ${this.#next}, but the log begins anew at ${askedFor}: ` +
+          `the topic was made anew, or the broker has lost the end of the log`,
+      );
+      return false;
+    }
+    if (askedFor > this.#next) {
+      const why = `they were deleted before they were read, it is read on from ${askedFor}`;
+      this.#noticeHole({ from: this.#next, records: askedFor - this.#next, why });
+    }
+    this.#next = askedFor;
+    this.#countMissing(batch);
+    this.#next = offsetBehind(batch);
+    return true;
+  }
+
+  #shut(state: "closed" | "revoked", error: Error): void {
+    this.#state = state;
+    this.#failure = error;
+    this.#wake?.();
+    this.#paused = false;
+    this.#queue.length = 0;
+    this.#queuedRecords = 0;
+    this.#queuedBytes = 0;
+    this.#endOffset = Infinity;
+  }
+
+  #enqueue(fetched: FetchedBatch): void {
+    const { marks, feed } = this.#options;
+    assert(this.#hash !== null, "a source is opened before records are put into it");
+    const batch = packBatch(fetched, this.#hash);
+    this.#queue.push(batch);
+    this.#queuedRecords += batch.count;
+    this.#queuedBytes += bytesOf(batch);
+    const isFull = this.#queuedRecords >= marks.highRecords || this.#queuedBytes >= marks.highBytes;
+    if (isFull && !this.#paused) {
+      this.#paused = true;
+      feed.pause();
+    }
+    this.#wake?.();
+  }
+
+  #resumeIfLow(): void {
+    const { marks, feed } = this.#options;
+    if (!this.#paused || this.#queuedRecords > marks.lowRecords || this.#queuedBytes > marks.lowBytes) return;
+    this.#paused = false;
+    feed.resume();
+  }
+
+  /** Resolves when there may be something to read, rejects when the signal is aborted. */
+  #arrival(signal: AbortSignal): Promise<void> {
+    assert(this.#wake === null, "one read at a time");
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        signal.removeEventListener("abort", onAbort);
+        this.#wake = null;
+      };
+      const onAbort = (): void => {
+        settle();
+        reject(signal.reason);
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#wake = () => {
+        settle();
+        if (this.#failure === null) resolve();
+        else reject(this.#failure);
+      };
+    });
+  }
+
+  #whereToStart({ start, end }: LogBounds): number {
+    return this.#options.startAt === "start" ? start : end;
+  }
+
+  #whereToResume(offset: number, { start, end }: LogBounds): number {
+    if (offset > end) {
+      throw new KafkaRefusedError(
+        `Cannot go on reading ${this.#described()}: the checkpoint is at offset ${offset}, but the log ends at ${end}. ` +
+          `The topic was made anew, or the broker has lost the end of it: ` +
+          `begin afresh with another state, which reads what is there from its beginning`,
+      );
+    }
+    if (offset >= start) return offset;
+    const why = `they were deleted before they were read, it is read on from ${start}`;
+    this.#noticeHole({ from: offset, records: start - offset, why });
+    return start;
+  }
+
+  /** Offsets that an answer leaves out although nothing there takes records out of the middle of a log. */
+  #countMissing(batch: FetchedBatch): void {
+    if (this.#options.compacted || batch.messagesWithinOffset.length === 0) return;
+    const records = offsetBehind(batch) - this.#next - batch.messagesWithinOffset.length;
+    const why = "the log does not have them, though it is not one that is compacted";
+    if (records > 0) this.#noticeHole({ from: this.#next, records, why });
+  }
+
+  /** Says the first, the second, the fourth…: a log that is full of holes doesn't fill another. */
+  #noticeHole({ from, records, why }: { from: number; records: number; why: string }): void {
+    this.#missing += records;
+    this.#holes++;
+    if ((this.#holes & (this.#holes - 1)) !== 0) return;
+    const inAll = this.#holes === 1 ? "" : ` (${this.#missing} in all)`;
+    this.#options.notice(
+      `${this.#described()}: ${records} records from offset ${from} on are missing${inAll}: ${why}`,
+    );
+  }
+
+  #fail(reason: string): void {
+    this.#failure = new UnavailableError(`Cannot go on reading ${this.#described()}: ${reason}`);
+    this.#options.feed.pause();
+    this.#wake?.();
+  }
+
+  #checkOwned(): void {
+    if (this.#state === "revoked") throw this.#revokedError();
+  }
+
+  #revokedError(): PartitionRevokedError {
+    return new PartitionRevokedError(`${this.#described()} is no longer read by this process`);
+  }
+
+  #described(): string {
+    return `partition ${this.partition} of ${this.name}`;
+  }
+}
+
+function bytesOf(batch: RecordBatch): number {
+  return batch.bytes.length + batch.count * COLUMN_BYTES;
+}
