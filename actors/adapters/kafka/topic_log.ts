@@ -1,0 +1,105 @@
+/**
+ * What a source asks about a topic's log beside reading it: where each partition begins and ends, and whether it is
+ * compacted.
+ *
+ * After a rebalance all partitions ask at once, and one answer holds for all of them; so those who ask while a question
+ * is under way share the next one. Not that one: what it will answer may be older than the position that is to be
+ * compared with it, and a position behind the log's end is refused for good.
+ *
+ * After a failure the connection is thrown away, and the next question makes a new one.
+ *
+ * @module
+ */
+import { type Admin, ConfigResourceTypes, type Kafka } from "kafkajs";
+import { UnavailableError } from "../../ports.ts";
+import { explainKafkaFailure, KafkaRefusedError } from "./kafka_client.ts";
+import type { LogBounds } from "./kafka_partition_source.ts";
+
+type BoundsByPartition = ReadonlyMap<number, LogBounds>;
+
+/** See the module's header. */
+export class TopicLog {
+  readonly #kafka: Kafka;
+  readonly #topic: string;
+  #admin: Promise<Admin> | null = null;
+  #asking: Promise<unknown> = Promise.resolve();
+  #next: Promise<BoundsByPartition> | null = null;
+
+  constructor(kafka: Kafka, topic: string) {
+    this.#kafka = kafka;
+    this.#topic = topic;
+  }
+
+  /**
+   * Where a partition's log begins and ends now.
+   *
+   * @throws {UnavailableError} where the broker doesn't answer, or does not know the partition yet
+   * @throws {KafkaRefusedError} where asking again can't help
+   */
+  async bounds(partition: number): Promise<LogBounds> {
+    this.#next ??= this.#asking.then(() => this.#ask());
+    const bounds = (await this.#next).get(partition);
+    if (bounds !== undefined) return bounds;
+    throw new UnavailableError(
+      `Cannot read partition ${partition} of ${this.#topic}: the broker does not know it`,
+    );
+  }
+
+  /** Whether the broker may take records out of the middle of the log. Also where it doesn't tell: that needs a right. */
+  async isCompacted(): Promise<boolean> {
+    const resource = { type: ConfigResourceTypes.TOPIC, name: this.#topic, configNames: ["cleanup.policy"] };
+    try {
+      const admin = await this.#connected();
+      const { resources } = await admin.describeConfigs({ resources: [resource], includeSynonyms: false });
+      const policy = resources[0]?.configEntries.find(({ configName }) => configName === "cleanup.policy");
+      return policy?.configValue.includes("compact") ?? true;
+    } catch {
+      this.#forget();
+      return true;
+    }
+  }
+
+  close(): void {
+    this.#forget();
+  }
+
+  #ask(): Promise<BoundsByPartition> {
+    this.#next = null;
+    const asked = this.#askNow();
+    this.#asking = asked.catch(() => {});
+    return asked;
+  }
+
+  async #askNow(): Promise<BoundsByPartition> {
+    try {
+      const admin = await this.#connected();
+      const offsets = await admin.fetchTopicOffsets(this.#topic);
+      return new Map(
+        offsets.map(({ partition, low, high }) => [partition, { start: Number(low), end: Number(high) }]),
+      );
+    } catch (error) {
+      this.#forget();
+      const failure = explainKafkaFailure(error, `ask for the offsets of ${this.#topic}`);
+      if (failure instanceof KafkaRefusedError) throw failure;
+      throw new UnavailableError(failure.message, { cause: error });
+    }
+  }
+
+  #connected(): Promise<Admin> {
+    this.#admin ??= this.#connect();
+    return this.#admin;
+  }
+
+  async #connect(): Promise<Admin> {
+    const admin = this.#kafka.admin();
+    await admin.connect();
+    return admin;
+  }
+
+  #forget(): void {
+    const forgotten = this.#admin;
+    this.#admin = null;
+    // It may not have connected, or be gone already.
+    forgotten?.then((admin) => admin.disconnect()).catch(() => {});
+  }
+}
