@@ -32,11 +32,13 @@ export interface SplitGroupOptions {
   readonly clock: Clock;
   readonly notice: (message: string) => void;
   /** Told each time a split has opened. */
-  readonly opened: (source: Source, opened: Opened) => void;
+  readonly opened: (name: string, opened: Opened) => void;
 }
 
 /** One partition that is ours. */
 interface Member {
+  /** For messages, and for its reports: the same partition has the same name again. */
+  readonly name: string;
   split: SplitActor | null;
   readonly letGo: AbortController;
   readonly done: Promise<void>;
@@ -49,7 +51,7 @@ export class SplitGroup {
 
   readonly #options: SplitGroupOptions;
   readonly #members = new Map<Source, Member>();
-  /** The last report of each split, by its source's name: a partition that went is still in the summary. */
+  /** The last report of each split, by its name: a partition that went is still in the summary. */
   readonly #reports = new Map<string, SplitReport>();
   #fail: (error: unknown) => void = () => {};
 
@@ -61,14 +63,15 @@ export class SplitGroup {
 
   /** The reports of all splits that this process has, or has had. */
   reports(): SplitReport[] {
-    for (const [source, { split }] of this.#members) this.#note(source, split);
+    for (const { name, split } of this.#members.values()) this.#note(name, split);
     return [...this.#reports.values()];
   }
 
   /** A partition is ours from here on, until {@link revoked} resolves. */
-  assigned(source: Source): void {
+  assigned(source: Source, name: string): void {
     const letGo = new AbortController();
     const member: Member = {
+      name,
       split: null,
       letGo,
       done: Promise.resolve().then(() => this.#keepRunning(source, member)).catch(this.#fail),
@@ -96,7 +99,7 @@ export class SplitGroup {
       const split = new SplitActor(parts);
       member.split = split;
       try {
-        this.#options.opened(source, await split.open());
+        this.#options.opened(member.name, await split.open());
         if (member.letGo.signal.aborted) split.stop();
         await split.run();
         return;
@@ -104,11 +107,11 @@ export class SplitGroup {
         // A line that is still on its way would come behind the next one's reading back, and so be there twice.
         await split.halt();
         if (error instanceof FencedError) {
-          notice(`${source.name}: ${error.message}`);
+          notice(`${member.name}: ${error.message}`);
           await this.#pause(FENCED_US, member);
           if (member.letGo.signal.aborted) return;
           throw new Error(
-            `${source.name} is written by another process, and yet the group has given it to this one: do two groups share ` +
+            `${member.name} is written by another process, and yet the group has given it to this one: do two groups share ` +
               "the name of a deployment?",
             { cause: error },
           );
@@ -124,13 +127,13 @@ export class SplitGroup {
         failures++;
         const pauseUs = Math.min(PAUSE_US_MAX, FIRST_PAUSE_US * 2 ** (failures - 1));
         notice(
-          `${source.name}: ${(error as Error).message}; going on from the last checkpoint in ${
+          `${member.name}: ${(error as Error).message}; going on from the last checkpoint in ${
             pauseUs / 1e6
           } s`,
         );
         await this.#pause(pauseUs, member);
       } finally {
-        this.#note(source, split);
+        this.#note(member.name, split);
         member.split = null;
         for (const port of [parts.source, parts.sink, parts.deadLetters, parts.store]) port.close();
       }
@@ -146,7 +149,7 @@ export class SplitGroup {
     }
   }
 
-  #note(source: Source, split: SplitActor | null): void {
-    if (split !== null) this.#reports.set(source.name, split.report());
+  #note(name: string, split: SplitActor | null): void {
+    if (split !== null) this.#reports.set(name, split.report());
   }
 }

@@ -89,7 +89,7 @@ async function expectedKinds(): Promise<string[]> {
 
 Deno.test("split group: what was taken is emitted and in the checkpoint when a partition is let go of", async () => {
   const { world, group, source } = await makeScene();
-  group.assigned(source);
+  group.assigned(source, "records/0");
   await quiesce();
   await group.revoked(source);
   const told = kindsIn(world.triggers);
@@ -105,7 +105,7 @@ Deno.test("split group: what was taken is emitted and in the checkpoint when a p
 
 Deno.test("split group: a partition that is let go of before it has opened, or twice, harms nobody", async () => {
   const { group, source } = await makeScene();
-  group.assigned(source);
+  group.assigned(source, "records/0");
   await group.revoked(source);
   await group.revoked(source);
   deepEqual(group.reports().length <= 1, true);
@@ -114,13 +114,13 @@ Deno.test("split group: a partition that is let go of before it has opened, or t
 Deno.test("split group: what is away is tried for again, with growing pauses, and nothing is lost or doubled", async () => {
   const away = Array.from({ length: 9 }, (_, i) => new UnavailableError(`No broker answers (${i})`));
   const { world, group, source, notices, pausesUs } = await makeScene(away);
-  group.assigned(source);
+  group.assigned(source, "records/0");
   for (let turns = 0; turns < 40; turns++) await quiesce();
   await group.revoked(source);
   equal(notices.filter((notice) => notice.includes("going on from the last checkpoint")).length, 9);
   match(
     notices[0] as string,
-    /^simulated: No broker answers \(0\); going on from the last checkpoint in 0\.25 s$/,
+    /^records\/0: No broker answers \(0\); going on from the last checkpoint in 0\.25 s$/,
   );
   ok(pausesUs.every((us, i) => i === 0 || us >= (pausesUs[i - 1] as number)), `${pausesUs}`);
   equal(pausesUs.at(-1), 15_000_000);
@@ -132,22 +132,22 @@ Deno.test("split group: what is away is tried for again, with growing pauses, an
 Deno.test("split group: a fault of ours is cured a few times, another failure never", async () => {
   const faults = Array.from({ length: RESTARTS_MAX + 1 }, () => new AssertionFailed("a broken invariant"));
   const curable = await makeScene(faults.slice(1));
-  curable.group.assigned(curable.source);
+  curable.group.assigned(curable.source, "records/0");
   for (let turns = 0; turns < 20; turns++) await quiesce();
   await curable.group.revoked(curable.source);
   ok(kindsIn(curable.world.triggers).length >= 80);
   const hopeless = await makeScene(faults);
-  hopeless.group.assigned(hopeless.source);
+  hopeless.group.assigned(hopeless.source, "records/0");
   await rejects(hopeless.group.failed, /Gave up after 5 restarts/);
   const refused = await makeScene([new Error("TOPIC_AUTHORIZATION_FAILED")]);
-  refused.group.assigned(refused.source);
+  refused.group.assigned(refused.source, "records/0");
   await rejects(refused.group.failed, /TOPIC_AUTHORIZATION_FAILED/);
   equal(refused.pausesUs.length, 0);
 });
 
 Deno.test("split group: fenced, it waits until the group takes the partition away, and says so if it does not", async () => {
   const fenced = await makeScene([new FencedError("another process has taken over")]);
-  fenced.group.assigned(fenced.source);
+  fenced.group.assigned(fenced.source, "records/0");
   await rejects(fenced.group.failed, /do two groups share the name of a deployment/);
   match(fenced.notices.join("\n"), /another process has taken over/);
 });
