@@ -72,3 +72,16 @@ export async function otherProducer<T>(
     await producer.disconnect();
   }
 }
+
+/** Does what retention does: the records before an offset are gone. */
+export async function deleteBefore(kafka: Kafka, topic: string, offset: number): Promise<void> {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    // kafkajs only deletes from a topic that it has looked at.
+    await admin.fetchTopicOffsets(topic);
+    await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: String(offset) }] });
+  } finally {
+    await admin.disconnect();
+  }
+}
