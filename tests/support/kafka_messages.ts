@@ -17,7 +17,7 @@ export function clientOf(brokers: readonly string[], sockets?: LossySockets): Ka
     brokers: [...brokers],
     clientId: "fencepost-test",
     logLevel: logLevel.NOTHING,
-    retry: { initialRetryTime: 20, retries: 8, maxRetryTime: 500 },
+    retry: { initialRetryTime: 20, retries: 4, maxRetryTime: 100 },
     ...(sockets === undefined ? {} : { socketFactory: sockets.factory }),
   });
 }
