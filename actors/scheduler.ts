@@ -11,7 +11,7 @@
 import type { Clock } from "./ports.ts";
 
 /** How long actors run before the event loop has its chance, µs. */
-const TURN_US = 1500;
+const TURN_US = 1000;
 
 /** What an actor says after a step. */
 export type Step =

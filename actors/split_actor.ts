@@ -53,10 +53,10 @@ const BATCH_ROWS = 128;
 /** Records decoded before the partitions have their turn: few enough that what they point into is still in the cache. */
 const PIECE_RECORDS = 2048;
 /** How long that may take before the event loop has its chance, µs, and after how many records the clock is asked. */
-const PIECE_US = 1500;
-const CLOCK_RECORDS = 256;
+const PIECE_US = 1000;
+const CLOCK_RECORDS = 128;
 /** Changed pairs that a checkpoint takes of a partition in one step. */
-const BARRIER_ROWS = 2048;
+const BARRIER_ROWS = 1024;
 /** Batches kept for the next use. */
 const POOL_BATCHES_MAX = 128;
 

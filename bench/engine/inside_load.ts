@@ -52,14 +52,15 @@ export class Traffic {
     this.#filled = filled;
   }
 
-  /** The next so many ENTERs and as many EXITs, all at one time. */
-  take(count: number, timeUs: number): Uint8Array {
+  /** The next so many ENTERs and as many EXITs, all at one time, as blocks of lines. */
+  *take(count: number, timeUs: number): Generator<Uint8Array, void, void> {
     for (let i = 0; i < count; i++, this.#entered++) {
       const left = this.#entered * EXIT_STRIDE % this.#filled;
       writeLine(this.#writer, { pair: this.#filled + this.#entered, kind: "ENTER", timeUs });
       writeLine(this.#writer, { pair: left, kind: "EXIT", timeUs });
+      if (this.#writer.full) yield this.#writer.take();
     }
-    return this.#writer.take();
+    yield this.#writer.take();
   }
 }
 
