@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { FencedWriter } from "../../actors/adapters/kafka/fenced_writer.ts";
 import { KafkaRefusedError } from "../../actors/adapters/kafka/kafka_client.ts";
 import { FencedError } from "../../actors/ports.ts";
+import { afterAll } from "../support/after_all.ts";
 import { startKafka } from "../support/kafka_broker.ts";
 import { clientOf, messagesOf, otherProducer, readAll, valuesOf } from "../support/kafka_messages.ts";
 import { API, LossySockets } from "../support/lossy_sockets.ts";
@@ -14,7 +15,7 @@ const kafka = clientOf(brokers);
 const newTopic = (partitions: number, configs?: Record<string, string>): Promise<string> =>
   broker === null ? Promise.reject(new Error("There is no broker")) : broker.topic(partitions, configs);
 
-Deno.test.afterAll(async () => await broker?.stop());
+afterAll(async () => await broker?.stop());
 
 /** Opens a writer, hands it over, and closes it again. */
 async function withWriter<T>(

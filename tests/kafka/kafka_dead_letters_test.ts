@@ -3,6 +3,7 @@ import { KafkaDeadLetters } from "../../actors/adapters/kafka/kafka_dead_letters
 import { FencedError } from "../../actors/ports.ts";
 import { type DeadLetter, decodeDeadLetterPosition, encodeDeadLetter } from "../../lib/dead_letter.ts";
 import type { Json } from "../../lib/json.ts";
+import { afterAll } from "../support/after_all.ts";
 import { startKafka } from "../support/kafka_broker.ts";
 import { clientOf, otherProducer, readAll } from "../support/kafka_messages.ts";
 
@@ -12,7 +13,7 @@ const kafka = clientOf(broker?.brokers ?? []);
 const newTopic = (partitions: number): Promise<string> =>
   broker === null ? Promise.reject(new Error("There is no broker")) : broker.topic(partitions);
 
-Deno.test.afterAll(async () => await broker?.stop());
+afterAll(async () => await broker?.stop());
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

@@ -3,6 +3,7 @@ import { KafkaRefusedError } from "../../actors/adapters/kafka/kafka_client.ts";
 import { KafkaSink, type KafkaSinkOptions } from "../../actors/adapters/kafka/kafka_sink.ts";
 import { FencedError } from "../../actors/ports.ts";
 import type { Json } from "../../lib/json.ts";
+import { afterAll } from "../support/after_all.ts";
 import { startKafka } from "../support/kafka_broker.ts";
 import { clientOf, deleteBefore, otherProducer, readAll, valuesOf } from "../support/kafka_messages.ts";
 import { API, LossySockets } from "../support/lossy_sockets.ts";
@@ -15,7 +16,7 @@ const kafka = clientOf(brokers);
 const newTopic = (partitions: number): Promise<string> =>
   broker === null ? Promise.reject(new Error("There is no broker")) : broker.topic(partitions);
 
-Deno.test.afterAll(async () => await broker?.stop());
+afterAll(async () => await broker?.stop());
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

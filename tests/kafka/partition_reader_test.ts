@@ -2,6 +2,7 @@ import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { CompressionTypes } from "kafkajs";
 import { KafkaRefusedError } from "../../actors/adapters/kafka/kafka_client.ts";
 import { PartitionReader } from "../../actors/adapters/kafka/partition_reader.ts";
+import { afterAll } from "../support/after_all.ts";
 import { startKafka } from "../support/kafka_broker.ts";
 import { clientOf, deleteBefore, otherProducer, readAll, valuesOf } from "../support/kafka_messages.ts";
 import { randomFrom } from "../support/random.ts";
@@ -12,7 +13,7 @@ const kafka = clientOf(broker?.brokers ?? []);
 const newTopic = (partitions: number, configs?: Record<string, string>): Promise<string> =>
   broker === null ? Promise.reject(new Error("There is no broker")) : broker.topic(partitions, configs);
 
-Deno.test.afterAll(async () => await broker?.stop());
+afterAll(async () => await broker?.stop());
 
 async function withReader<T>(topic: string, use: (reader: PartitionReader) => Promise<T>): Promise<T> {
   const reader = await PartitionReader.connect(kafka, topic, 0);
