@@ -2,7 +2,7 @@ import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { FencedWriter } from "../../actors/adapters/kafka/fenced_writer.ts";
 import { KafkaRefusedError } from "../../actors/adapters/kafka/kafka_client.ts";
-import { FencedError } from "../../actors/ports.ts";
+import { FencedError, UnavailableError } from "../../actors/ports.ts";
 import { afterAll } from "../support/after_all.ts";
 import { startKafka } from "../support/kafka_broker.ts";
 import { clientOf, messagesOf, otherProducer, readAll, valuesOf } from "../support/kafka_messages.ts";
@@ -115,7 +115,7 @@ for (const [what, api, written] of [["send", API.produce, false], ["commit", API
       await withWriter(topic, async (writer) => {
         await writer.write(messagesOf(topic, ["a"]));
         sockets.fate = (key) => key === api ? "lose the answer" : "pass";
-        await rejects(writer.write(messagesOf(topic, ["b"])), (error) => !(error instanceof FencedError));
+        await rejects(writer.write(messagesOf(topic, ["b"])), UnavailableError);
         sockets.away = false;
         // A batch of the same length is what a producer that goes on would lose.
         await rejects(writer.write(messagesOf(topic, ["c"])));
@@ -211,7 +211,11 @@ Deno.test({
     const sockets = new LossySockets();
     sockets.away = true;
     const writer = new FencedWriter(clientOf(brokers, sockets), "nobody");
-    await rejects(writer.open(), /Cannot take over as nobody/);
+    await rejects(writer.open(), (error) => {
+      ok(error instanceof UnavailableError);
+      ok(error.message.includes("take over as nobody"), error.message);
+      return true;
+    });
     await writer.close();
     await writer.close();
     await new FencedWriter(kafka, "never-opened").close();

@@ -28,8 +28,9 @@
 import type { Kafka, Producer, Transaction } from "kafkajs";
 import { Buffer } from "node:buffer";
 import { assert } from "../../../lib/assert.ts";
-import { FencedError } from "../../ports.ts";
-import { explainKafkaFailure, KafkaRefusedError } from "./kafka_client.ts";
+import { FencedError, UnavailableError } from "../../ports.ts";
+import { KafkaRefusedError } from "./kafka_client.ts";
+import { sortKafkaFailure } from "./kafka_failure.ts";
 
 /** Bytes of records in one send, as {@link sizeOf} counts them: a broker takes 1,048,588 by default. */
 const SEND_BYTES_MAX = 900_000;
@@ -101,7 +102,7 @@ export class FencedWriter {
    * Connects, and fences whoever had the id before: what that one has not committed by now never will be.
    *
    * @throws {KafkaRefusedError} where the id may not be used
-   * @throws {Error} where the broker can't be reached
+   * @throws {UnavailableError} where the broker can't be reached
    */
   async open(): Promise<void> {
     assert(this.#producer === null && this.#closed === null, "a writer is opened once");
@@ -127,7 +128,7 @@ export class FencedWriter {
    * @returns for each `topic/partition` written to, the offset behind its last record
    * @throws {FencedError} where another owner has taken the id
    * @throws {KafkaRefusedError} where a record is larger than its topic takes, or the topic may not be written to
-   * @throws {Error} where it failed otherwise; whether the records were written is unknown then
+   * @throws {UnavailableError} where it failed otherwise; whether the records were written is unknown then
    */
   async write(messages: readonly WriteMessage[]): Promise<ReadonlyMap<string, number>> {
     if (this.#failure !== null) throw this.#failure;
@@ -149,7 +150,7 @@ export class FencedWriter {
 
   /** Ends the connection. What was not written yet never will be. */
   async close(): Promise<void> {
-    this.#failure ??= new Error(`The writer ${this.#transactionalId} is closed`);
+    this.#failure ??= new UnavailableError(`The writer ${this.#transactionalId} is closed`);
     this.#closed ??= this.#dispose();
     await this.#closed;
   }
@@ -200,7 +201,7 @@ export class FencedWriter {
   async #attempt<T>(work: Promise<T>, limitMs: number, doing: string): Promise<T> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_resolve, reject) => {
-      const why = new Error(`Cannot ${doing}: no answer for ${limitMs / 1000} s`);
+      const why = new UnavailableError(`Cannot ${doing}: no answer for ${limitMs / 1000} s`);
       timer = setTimeout(() => reject(why), limitMs);
     });
     try {
@@ -225,9 +226,7 @@ export class FencedWriter {
         { cause: error },
       );
     }
-    if (error instanceof KafkaRefusedError || error === this.#failure) return error as Error;
-    if (error instanceof Error && error.message.startsWith(`Cannot ${doing}`)) return error;
-    return explainKafkaFailure(error, doing);
+    return sortKafkaFailure(error, doing);
   }
 
   /** Disconnecting waits for all answers; one that was lost would hold it up for as long as a request may take. */

@@ -34,6 +34,7 @@ import { assert } from "../../../lib/assert.ts";
 import type { Json } from "../../../lib/json.ts";
 import { FencedWriter, type WriteMessage } from "./fenced_writer.ts";
 import { KafkaRefusedError, partitionCount } from "./kafka_client.ts";
+import { sortKafkaFailure } from "./kafka_failure.ts";
 import { PartitionReader, type ReadMessage } from "./partition_reader.ts";
 
 /** How far the beginnings of small transactions are apart, in ms. */
@@ -85,12 +86,13 @@ export class OutputPartition {
    *
    * @param json null where nothing is known of what was written
    * @throws {KafkaRefusedError} where the topic has no such partition, or ends before the position
+   * @throws {UnavailableError} where the broker can't be reached, or another writer's transaction does not end
    */
   async open(json: Json | null): Promise<void> {
     assert(this.#writer === null, "an output is opened once");
     const { kafka, topic, transactionalId, notice } = this.#options;
     const known = json === null ? null : parsePosition(json);
-    const count = await partitionCount(kafka, topic);
+    const count = await this.#count();
     const partition = this.#options.partition(count);
     if (partition === null) throw this.#tooFew(count);
     this.#partition = partition;
@@ -127,6 +129,7 @@ export class OutputPartition {
    * Writes the records; they are committed when this resolves.
    *
    * @throws {FencedError} where another owner has taken over
+   * @throws {UnavailableError} where it failed; whether they were written is unknown then
    */
   async write(messages: readonly OutputMessage[]): Promise<void> {
     const writer = this.#writer;
@@ -156,6 +159,15 @@ export class OutputPartition {
   /** Ends the connection. */
   async close(): Promise<void> {
     await this.#writer?.close();
+  }
+
+  async #count(): Promise<number> {
+    const { kafka, topic } = this.#options;
+    try {
+      return await partitionCount(kafka, topic);
+    } catch (error) {
+      throw sortKafkaFailure(error, `learn how many partitions topic ${topic} has`);
+    }
   }
 
   async #bounds(topic: string, partition: number): Promise<{ start: number; end: number }> {

@@ -20,8 +20,9 @@
 import type { Kafka } from "kafkajs";
 import { setTimeout as delay } from "node:timers/promises";
 import { assert } from "../../../lib/assert.ts";
+import { UnavailableError } from "../../ports.ts";
 import { committedMessages } from "./committed_messages.ts";
-import { explainKafkaFailure, KafkaRefusedError } from "./kafka_client.ts";
+import { KafkaRefusedError } from "./kafka_client.ts";
 import {
   type Broker,
   type Cluster,
@@ -33,6 +34,7 @@ import {
   READ_COMMITTED,
   READ_UNCOMMITTED,
 } from "./kafka_cluster.ts";
+import { sortKafkaFailure } from "./kafka_failure.ts";
 
 /** Bytes of one fetch. A batch that is larger comes all the same, alone. */
 const FETCH_BYTES_MAX = 4 << 20;
@@ -81,7 +83,7 @@ export class PartitionReader {
    * Connects to the partition's leader.
    *
    * @throws {KafkaRefusedError} where there is no such topic or partition, or it may not be read
-   * @throws {Error} where the broker can't be reached
+   * @throws {UnavailableError} where the broker can't be reached
    */
   static async connect(kafka: Kafka, topic: string, partition: number): Promise<PartitionReader> {
     const cluster = createCluster(kafka);
@@ -93,7 +95,7 @@ export class PartitionReader {
       return new PartitionReader(cluster, await cluster.findBroker({ nodeId }), topic, partition);
     } catch (error) {
       await cluster.disconnect().catch(() => {});
-      throw failed(error, `read partition ${partition} of topic ${topic}`);
+      throw sortKafkaFailure(error, `read partition ${partition} of topic ${topic}`);
     }
   }
 
@@ -113,7 +115,7 @@ export class PartitionReader {
    * asks for it after it has fenced the one before, whose open transaction is aborted by then.
    *
    * @param notice is told where that takes long
-   * @throws {Error} where another writer's transaction does not end
+   * @throws {UnavailableError} where another writer's transaction does not end
    */
   async settledEnd(notice: (message: string) => void): Promise<number> {
     const written = await this.#offset(LATEST, READ_UNCOMMITTED);
@@ -127,7 +129,9 @@ export class PartitionReader {
         `another writer's transaction is open in partition ${this.#partition} of topic ${this.#topic}, ` +
         `at offset ${end}`;
       if (waitedMs > SETTLE_MS_MAX) {
-        throw new Error(`Cannot read back what was written: ${why}, for ${SETTLE_MS_MAX / 1000} s by now`);
+        throw new UnavailableError(
+          `Cannot read back what was written: ${why}, for ${SETTLE_MS_MAX / 1000} s by now`,
+        );
       }
       if (waitedMs > SETTLE_NOTICE_MS && !noticed) {
         noticed = true;
@@ -141,7 +145,7 @@ export class PartitionReader {
    * The committed records with `from <= offset < to`, in order and in pieces, none of them empty.
    *
    * @param to is not behind the last stable offset, as {@link bounds} and {@link settledEnd} tell it
-   * @throws {Error} where records that were there are gone, or a fetch fails
+   * @throws {UnavailableError} where records that were there are gone, or a fetch fails
    */
   async *read(from: number, to: number): AsyncIterable<readonly ReadMessage[]> {
     let emptyFetches = 0;
@@ -159,7 +163,7 @@ export class PartitionReader {
         // Nothing to see where something lies: a batch that compaction has emptied.
         at++;
       } else if (++emptyFetches === EMPTY_FETCHES_MAX) {
-        throw new Error(
+        throw new UnavailableError(
           `Cannot read partition ${this.#partition} of topic ${this.#topic}: it ends at offset ` +
             `${fetched.lastStableOffset}, and went on to ${to} before`,
         );
@@ -184,7 +188,10 @@ export class PartitionReader {
       });
       return only(responses.flatMap(({ partitions }) => partitions));
     } catch (error) {
-      throw failed(error, `read partition ${this.#partition} of topic ${this.#topic} at offset ${offset}`);
+      throw sortKafkaFailure(
+        error,
+        `read partition ${this.#partition} of topic ${this.#topic} at offset ${offset}`,
+      );
     }
   }
 
@@ -196,7 +203,7 @@ export class PartitionReader {
       });
       return Number(only(responses.flatMap(({ partitions }) => partitions)).offset);
     } catch (error) {
-      throw failed(error, `learn where partition ${this.#partition} of topic ${this.#topic} ends`);
+      throw sortKafkaFailure(error, `learn where partition ${this.#partition} of topic ${this.#topic} ends`);
     }
   }
 }
@@ -226,8 +233,4 @@ function only<T>(answers: readonly T[]): T {
     "a broker answers for the partition that was asked for",
   );
   return answer;
-}
-
-function failed(error: unknown, doing: string): Error {
-  return error instanceof KafkaRefusedError ? error : explainKafkaFailure(error, doing);
 }
