@@ -7,6 +7,7 @@
  * @module
  */
 import {
+  byType,
   choice,
   configError,
   count,
@@ -21,6 +22,7 @@ import {
 } from "./config_fields.ts";
 import { setKey } from "./config_overlay.ts";
 import type { Json } from "./json.ts";
+import { checkKafka, KAFKA_FIELD, type KafkaConfig } from "./kafka_config.ts";
 import { formatDuration } from "./time.ts";
 
 /** A rule: the first whose fence pattern matches gives the thresholds. */
@@ -71,22 +73,35 @@ export interface Config {
   readonly partitions: number;
   /** Records in a partition's mailbox. */
   readonly mailbox: { readonly capacity: number };
-  /** The state's directory, and the least time between two checkpoints. */
+  /** The state's directory, `kafka:TOPIC` or a Deno KV server's URL, and the least time between two checkpoints. */
   readonly checkpoint: { readonly path: string; readonly intervalUs: number };
-  /** Where records come from; the path `-` is stdin. */
+  /** Names this installation in the ids of transactions and in CloudEvents: the same on all its hosts. */
+  readonly deployment: string;
+  /** How Kafka is reached; null where it is not used. */
+  readonly kafka: KafkaConfig | null;
+  /** Where records come from; the path `-` is stdin. Topic and group are Kafka's, the rest a file's. */
   readonly source: {
-    readonly type: "ndjson";
+    readonly type: "ndjson" | "kafka";
     readonly path: string;
     readonly live: boolean;
     readonly atEof: "flush" | "hold";
     readonly fromStart: boolean;
+    readonly topic: string;
+    readonly group: string;
   };
   /** Where triggers go; the path `-` is stdout. */
-  readonly sink: { readonly type: "ndjson"; readonly path: string };
+  readonly sink: {
+    readonly type: "ndjson" | "kafka";
+    readonly path: string;
+    readonly topic: string;
+    /** Whether they are binary-mode CloudEvents. */
+    readonly cloudevents: boolean;
+  };
   /** Where records go that can't be taken, and how long they are kept to be sent again. */
   readonly deadLetters: {
-    readonly type: "ndjson";
+    readonly type: "ndjson" | "kafka";
     readonly path: string;
+    readonly topic: string;
     readonly retentionUs: number | null;
   };
 }
@@ -113,6 +128,20 @@ const rule = section<DwellRule>("", {
   fence: text("fence", undefined, PATTERN_LENGTH_MAX),
   afterUs: list(duration("after", undefined, { min: "1us", max: FOREVER }), undefined, THRESHOLDS_MAX),
 });
+
+/** Kafka's own bound of a topic's name. */
+const TOPIC_LENGTH_MAX = 249;
+/** A transactional id has the deployment, a topic and a partition in it. */
+const DEPLOYMENT_LENGTH_MAX = 200;
+
+/** The name of a topic; empty where there is none. */
+function topic(): Field<string> {
+  return {
+    ...text("topic", undefined, TOPIC_LENGTH_MAX),
+    fallback: "",
+    read: (value, key) => value === "" ? "" : text("topic", undefined, TOPIC_LENGTH_MAX).read(value, key),
+  };
+}
 
 const SCHEMA = section<Config>("", {
   identity: section<Config["identity"]>("identity", {
@@ -151,19 +180,38 @@ const SCHEMA = section<Config>("", {
     path: text("path", "fencepost-data"),
     intervalUs: duration("interval", "500ms", { min: "0s", max: "1d" }),
   }),
-  source: section<Config["source"]>("source", {
-    type: choice("type", ["ndjson"]),
-    path: text("path", "-"),
-    live: flag("live", false),
-    atEof: choice("at_eof", ["flush", "hold"]),
-    fromStart: flag("from_start", false),
-  }),
-  sink: section<Config["sink"]>("sink", { type: choice("type", ["ndjson"]), path: text("path", "-") }),
-  deadLetters: section<Config["deadLetters"]>("dead_letters", {
-    type: choice("type", ["ndjson"]),
-    path: text("path", "fencepost-data/dead-letters.ndjson"),
-    retentionUs: nullable(duration("retention", undefined, { min: "0s", max: FOREVER })),
-  }),
+  deployment: text("deployment", "fencepost", DEPLOYMENT_LENGTH_MAX),
+  kafka: KAFKA_FIELD,
+  source: byType(
+    section<Config["source"]>("source", {
+      type: choice("type", ["ndjson", "kafka"]),
+      path: text("path", "-"),
+      live: flag("live", false),
+      atEof: choice("at_eof", ["flush", "hold"]),
+      fromStart: flag("from_start", false),
+      topic: topic(),
+      group: text("group", "fencepost", TOPIC_LENGTH_MAX),
+    }),
+    { ndjson: ["path", "live", "at_eof", "from_start"], kafka: ["topic", "group"] },
+  ),
+  sink: byType(
+    section<Config["sink"]>("sink", {
+      type: choice("type", ["ndjson", "kafka"]),
+      path: text("path", "-"),
+      topic: topic(),
+      cloudevents: flag("cloudevents", false),
+    }),
+    { ndjson: ["path"], kafka: ["topic", "cloudevents"] },
+  ),
+  deadLetters: byType(
+    section<Config["deadLetters"]>("dead_letters", {
+      type: choice("type", ["ndjson", "kafka"]),
+      path: text("path", "fencepost-data/dead-letters.ndjson"),
+      topic: topic(),
+      retentionUs: nullable(duration("retention", undefined, { min: "0s", max: FOREVER })),
+    }),
+    { ndjson: ["path", "retention"], kafka: ["topic", "retention"] },
+  ),
 });
 
 /** SPEC 7's defaults, as JSON. */
@@ -183,6 +231,7 @@ export function parseConfig(json: unknown): Config {
   const config = { ...read, identity: { ...identity, maxSkewUs }, dwell: { ...dwell, rules } };
   checkIdentity(config);
   checkThresholds(config);
+  checkOutputs(config);
   checkPaths(config);
   return config;
 }
@@ -257,6 +306,50 @@ function checkThresholds({ dwell, identity }: Config): void {
   if (dwell.latenessUs >= smallestUs) {
     const reason = `must be below the smallest threshold (${formatDuration(smallestUs)})`;
     throw configError("dwell.lateness", reason, formatDuration(dwell.latenessUs));
+  }
+}
+
+/** What Kafka's parts need of each other, and what does not go together. */
+function checkOutputs({ kafka, source, sink, deadLetters, checkpoint }: Config): void {
+  if (kafka !== null) checkKafka(kafka);
+  const parts = { source, sink, dead_letters: deadLetters };
+  for (const [key, { type, topic }] of Object.entries(parts)) {
+    if (type !== "kafka") continue;
+    if (kafka === null) throw configError("kafka", `must be given where ${key}.type is "kafka"`, "null");
+    if (topic === "") {
+      throw configError(`${key}.topic`, `must be given where ${key}.type is "kafka"`, "nothing");
+    }
+    if (!/^[a-zA-Z0-9._-]+$/.test(topic)) {
+      throw configError(
+        `${key}.topic`,
+        "may have letters, digits, dots, dashes and underscores",
+        showValue(topic),
+      );
+    }
+    if (source.type !== "kafka") {
+      throw configError(`${key}.type`, 'must be "ndjson" where source.type is', showValue(type));
+    }
+  }
+  if (source.type !== "kafka") {
+    if (/^(kafka:|https?:)/.test(checkpoint.path)) {
+      throw configError(
+        "checkpoint.path",
+        'must be a directory where source.type is "ndjson"',
+        showValue(checkpoint.path),
+      );
+    }
+    return;
+  }
+  for (const [key, { type, path }] of [["sink", sink], ["dead_letters", deadLetters]] as const) {
+    if (type === "kafka" || path.includes("{partition}")) continue;
+    const reason =
+      'must have {partition} in it where source.type is "kafka": each partition writes a file of its own';
+    throw configError(`${key}.path`, reason, showValue(path));
+  }
+  const names = [source.topic, sink.topic, deadLetters.topic, checkpoint.path.replace(/^kafka:/, "")];
+  const twice = names.find((name, i) => name !== "" && names.indexOf(name) < i);
+  if (twice !== undefined) {
+    throw configError("source.topic", "must not be written to as well", showValue(twice));
   }
 }
 

@@ -144,12 +144,50 @@ export function duration(name: string, fallback: string | undefined, bounds: Bou
   };
 }
 
+/**
+ * An object whose `type` says which of its keys it may have. All are read, with their defaults; those of other types must
+ * not be given and are not written.
+ *
+ * @param field reads `type` and all keys
+ * @param keys of each type; the first type is the default
+ */
+export function byType<Value extends { readonly type: string }>(
+  field: Field<Value>,
+  keys: { readonly [Type in Value["type"]]: readonly string[] },
+): Field<Value> {
+  const [defaultType] = Object.keys(keys) as Value["type"][];
+  const only = (json: Json, type: Value["type"]): Json =>
+    Object.fromEntries(
+      Object.entries(json as Record<string, Json>).filter(([name]) =>
+        name === "type" || keys[type].includes(name)
+      ),
+    );
+  return {
+    name: field.name,
+    fields: field.fields,
+    fallback: only(field.fallback ?? {}, defaultType as Value["type"]),
+    read(value, key) {
+      const read = field.read(value, key);
+      for (const [name, part] of Object.entries(value as object)) {
+        if (name === "type" || keys[read.type as Value["type"]].includes(name)) continue;
+        throw configError(
+          join(key, name),
+          `does not go with ${join(key, "type")} "${read.type}"`,
+          showValue(part),
+        );
+      }
+      return read;
+    },
+    write: (value) => only(field.write(value), value.type),
+  };
+}
+
 /** A field that may be null as well, which is what it is where it is not given. */
 export function nullable<Value>(field: Field<Value>): Field<Value | null> {
   return {
     name: field.name,
     fallback: null,
-    fields: null,
+    fields: field.fields,
     read: (value, key) => value === null ? null : field.read(value, key),
     write: (value) => value === null ? null : field.write(value),
   };

@@ -18,7 +18,8 @@ import { Progress, summaryJson, summaryText } from "./summary.ts";
 
 /** How long a signal may take to be obeyed, µs. */
 export const DRAIN_US = 10_000_000;
-const PROGRESS_US = 500_000;
+/** Time between two progress lines. */
+export const PROGRESS_US = 500_000;
 
 /** What the command needs of the process it runs in. */
 export interface RunEnvironment {

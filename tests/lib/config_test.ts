@@ -45,6 +45,8 @@ Deno.test("parseConfig: nothing given is the default, in full", () => {
     live: false,
     atEof: "flush",
     fromStart: false,
+    topic: "",
+    group: "fencepost",
   });
   strictEqual(config.deadLetters.path, "fencepost-data/dead-letters.ndjson");
 });
@@ -94,7 +96,7 @@ Deno.test("parseConfig: what is refused, and the message", () => {
     [{ partitions: 1025 }, "partitions must be from 1 to 1024, got 1025"],
     [{ emit: "Arrival" }, 'emit must be "arrival" or "ordered", got "Arrival"'],
     [{ source: { live: "true" } }, 'source.live must be true or false, got "true"'],
-    [{ source: { type: "kafka" } }, 'source.type must be "ndjson", got "kafka"'],
+    [{ source: { type: "sql" } }, 'source.type must be "ndjson" or "kafka", got "sql"'],
     [{ source: { path: "" } }, 'source.path must be text, got ""'],
     [{ source: { path: 7 } }, "source.path must be text, got 7"],
     [
@@ -302,4 +304,114 @@ Deno.test("setConfigKey: what should be an object and is none is left to be refu
     refusalOf(setConfigKey({ dwell: null }, "dwell.tick", "1s")),
     "Cannot read config: dwell must be an object, got null",
   );
+});
+
+/** A configuration over Kafka from end to end, with some keys otherwise. */
+function kafkaConfig(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    kafka: { brokers: ["one:9092", "[::1]:9092"] },
+    source: { type: "kafka", topic: "transitions" },
+    sink: { type: "kafka", topic: "triggers", cloudevents: true },
+    dead_letters: { type: "kafka", topic: "dead-letters", retention: "1m" },
+    checkpoint: { path: "kafka:state" },
+    ...changes,
+  };
+}
+
+Deno.test("parseConfig: Kafka, with its defaults, and written back without the keys of files", () => {
+  const config = parseConfig(kafkaConfig());
+  deepStrictEqual(config.kafka, {
+    brokers: ["one:9092", "[::1]:9092"],
+    clientId: "fencepost",
+    ssl: null,
+    sasl: null,
+  });
+  deepStrictEqual([config.source.type, config.source.topic, config.source.group], [
+    "kafka",
+    "transitions",
+    "fencepost",
+  ]);
+  const json = configToJson(config) as Record<string, Record<string, unknown>>;
+  deepStrictEqual(json["source"], { type: "kafka", topic: "transitions", group: "fencepost" });
+  deepStrictEqual(json["sink"], { type: "kafka", topic: "triggers", cloudevents: true });
+  deepStrictEqual(json["dead_letters"], { type: "kafka", topic: "dead-letters", retention: "1m" });
+  deepStrictEqual(parseConfig(json), config);
+  deepStrictEqual((configToJson(parseConfig({})) as Record<string, unknown>)["source"], {
+    type: "ndjson",
+    path: "-",
+    live: false,
+    at_eof: "flush",
+    from_start: false,
+  });
+});
+
+Deno.test("parseConfig: Kafka key by key, as --set does it", () => {
+  let json: Json = {};
+  const keys: [string, Json][] = [
+    ["kafka.brokers", ["b:1"]],
+    ["kafka.ssl.ca_file", "ca.pem"],
+    ["source.type", "kafka"],
+    ["source.topic", "t"],
+    ["sink.path", "out-{partition}.ndjson"],
+    ["dead_letters.path", "dead-{partition}.ndjson"],
+  ];
+  for (const [key, value] of keys) json = setConfigKey(json, key, value);
+  const { kafka, source } = parseConfig(json);
+  strictEqual(kafka?.ssl?.caFile, "ca.pem");
+  strictEqual(source.topic, "t");
+});
+
+Deno.test("parseConfig: what of Kafka is refused, and the message", () => {
+  const brokers = ["b:1"];
+  const sasl = { username: "u" };
+  const cases: [Record<string, unknown>, string][] = [
+    [{ kafka: null }, 'kafka must be given where source.type is "kafka", got null'],
+    [{ kafka: {} }, "kafka.brokers must be a list, got nothing"],
+    [{ kafka: { brokers: [] } }, "kafka.brokers must name at least one broker, got []"],
+    [{ kafka: { brokers: ["kafka"] } }, 'kafka.brokers[0] must be "host:port", got "kafka"'],
+    [{ kafka: { brokers, password: "x" } }, 'kafka.password is not a key of the configuration, got "x"'],
+    [
+      { kafka: { brokers, ssl: { cert_file: "c" } } },
+      "kafka.ssl.key_file must be given where the other half of a certificate is, got nothing",
+    ],
+    [
+      { kafka: { brokers, sasl } },
+      "kafka.sasl must have either password_file or password_env, got neither",
+    ],
+    [
+      { kafka: { brokers, sasl: { ...sasl, password_file: "f", password_env: "e" } } },
+      "kafka.sasl must have either password_file or password_env, got both",
+    ],
+    [
+      { kafka: { brokers, sasl: { ...sasl, mechanism: "gssapi" } } },
+      'kafka.sasl.mechanism must be "plain" or "scram-sha-256" or "scram-sha-512", got "gssapi"',
+    ],
+    [{ source: { type: "kafka" } }, 'source.topic must be given where source.type is "kafka", got nothing'],
+    [
+      { source: { type: "kafka", topic: "a b" } },
+      'source.topic may have letters, digits, dots, dashes and underscores, got "a b"',
+    ],
+    [
+      { source: { type: "kafka", topic: "t", path: "f" } },
+      'source.path does not go with source.type "kafka", got "f"',
+    ],
+    [{ sink: { topic: "t" } }, 'sink.topic does not go with sink.type "ndjson", got "t"'],
+    [
+      { sink: { type: "ndjson", path: "out" } },
+      'sink.path must have {partition} in it where source.type is "kafka": each partition writes a file of its own, ' +
+      'got "out"',
+    ],
+    [
+      { sink: { type: "kafka", topic: "transitions" } },
+      'source.topic must not be written to as well, got "transitions"',
+    ],
+    [{ source: {} }, 'sink.type must be "ndjson" where source.type is, got "kafka"'],
+    [
+      { source: {}, sink: {}, dead_letters: {} },
+      'checkpoint.path must be a directory where source.type is "ndjson", got "kafka:state"',
+    ],
+  ];
+  for (const [changes, message] of cases) {
+    strictEqual(refusalOf(kafkaConfig(changes)), `Cannot read config: ${message}`);
+  }
 });
