@@ -90,7 +90,7 @@ export class SplitGroup {
   }
 
   async #keepRunning(source: Source, member: Member): Promise<void> {
-    const { clock, notice } = this.#options;
+    const { notice } = this.#options;
     let failures = 0;
     let faults = 0;
     let checkpoints = -1;

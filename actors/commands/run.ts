@@ -4,6 +4,7 @@
  * @module
  */
 import { type Config, configToJson } from "../../lib/config.ts";
+import { ConfigError } from "../../lib/config_fields.ts";
 import { FenceRules } from "../../lib/fence_rules.ts";
 import { Identity } from "../../lib/identity.ts";
 import { SharedCount } from "../../lib/partition.ts";
@@ -44,6 +45,9 @@ export interface RunOptions {
 export async function run(options: RunOptions, environment: RunEnvironment): Promise<number> {
   const { config } = options;
   const { clock, say } = environment;
+  if (config.source.type !== "ndjson") {
+    throw new ConfigError('Cannot read config: source.type "kafka" can be configured, but not run yet');
+  }
   const identity = await Identity.create(config.identity);
   const rules = new FenceRules(config.dwell.rules);
   const ticker = new Ticker(clock, config.dwell.tickUs);

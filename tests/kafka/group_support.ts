@@ -232,6 +232,11 @@ export class HangingSockets {
     return socket as unknown as ReturnType<ISocketFactory>;
   };
 
+  /** How many are open. */
+  get open(): number {
+    return this.#sockets.size;
+  }
+
   /** Nothing comes through any more; on connections that are made from now on too, where `all`. */
   hang(which: "open ones" | "all"): void {
     this.#newHang = which === "all";

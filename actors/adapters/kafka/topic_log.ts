@@ -12,7 +12,7 @@
  */
 import { type Admin, ConfigResourceTypes, type Kafka } from "kafkajs";
 import { UnavailableError } from "../../ports.ts";
-import { explainKafkaFailure, KafkaRefusedError } from "./kafka_client.ts";
+import { sortKafkaFailure } from "./kafka_failure.ts";
 import type { LogBounds } from "./kafka_partition_source.ts";
 
 type BoundsByPartition = ReadonlyMap<number, LogBounds>;
@@ -79,9 +79,7 @@ export class TopicLog {
       );
     } catch (error) {
       this.#forget();
-      const failure = explainKafkaFailure(error, `ask for the offsets of ${this.#topic}`);
-      if (failure instanceof KafkaRefusedError) throw failure;
-      throw new UnavailableError(failure.message, { cause: error });
+      throw sortKafkaFailure(error, `ask for the offsets of ${this.#topic}`);
     }
   }
 

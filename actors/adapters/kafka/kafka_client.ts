@@ -1,0 +1,224 @@
+/**
+ * The way to Kafka: settings, secrets and certificates become a kafkajs client, and what kafkajs says when something is
+ * wrong becomes a message that a person can act on.
+ *
+ * kafkajs has a few ways to fail that look alike: a right that is missing shows as a coordinator that is not found, TLS
+ * spoken to a plain port as a closed connection. And some of its errors call themselves retriable or not by what would
+ * help *it*. So which failures are final is decided here, by their types: {@link KafkaRefusedError} for what only a
+ * person can mend, {@link UnavailableError} for what comes back.
+ *
+ * Its own log is not shown, but for errors while nothing else tells of them; no password is ever in it, nor in a message.
+ *
+ * @module
+ */
+import {
+  CompressionCodecs,
+  CompressionTypes,
+  Kafka,
+  type KafkaConfig as KafkaOptions,
+  logLevel,
+  type SASLOptions,
+} from "kafkajs";
+import type { KafkaConfig, KafkaSasl, KafkaSsl } from "../../../lib/kafka_config.ts";
+import { UnavailableError } from "../../ports.ts";
+import { decompressLz4, decompressSnappy, decompressZstd } from "./compression.ts";
+
+/** Trying again can't help: a right, a password, a topic or a setting is missing or wrong. The message says what to do. */
+export class KafkaRefusedError extends Error {
+  override readonly name = "KafkaRefusedError";
+}
+
+/** How long a connection may take to be made, and a request to be answered, ms. */
+const CONNECTION_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/** What kafkajs puts on its errors. */
+interface KafkaFailure {
+  readonly name?: string;
+  readonly type?: string;
+  readonly message?: string;
+  readonly code?: string;
+  readonly cause?: unknown;
+  readonly originalError?: unknown;
+  readonly errors?: readonly unknown[];
+}
+
+/** What a refusal by its type means, for a person. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  TOPIC_AUTHORIZATION_FAILED:
+    "the user may not: grant READ and DESCRIBE on topics that are read, WRITE, READ and DESCRIBE on those that are written",
+  GROUP_AUTHORIZATION_FAILED: "the user may not: grant READ on the group",
+  CLUSTER_AUTHORIZATION_FAILED: "the user may not: grant WRITE on the topics that are written",
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+    "the user may not: grant WRITE and DESCRIBE on the transactional ids that begin with the deployment's name",
+  UNKNOWN_TOPIC_OR_PARTITION: "there is no such topic or partition",
+  UNSUPPORTED_SASL_MECHANISM: "the brokers don't offer this kafka.sasl.mechanism",
+  SASL_AUTHENTICATION_FAILED: "the user or the password of kafka.sasl is wrong",
+  INVALID_TOPIC_EXCEPTION: "the topic's name can't be one",
+  MESSAGE_TOO_LARGE: "a message is larger than the topic takes (max.message.bytes)",
+};
+
+/**
+ * Makes a client. Connects to nothing yet.
+ *
+ * @throws {KafkaRefusedError} where a password or certificate can't be read
+ */
+export async function createKafka(
+  config: KafkaConfig,
+  options: { readonly notice: (message: string) => void },
+): Promise<Kafka> {
+  registerCodecs();
+  const kafkaOptions: KafkaOptions = {
+    brokers: [...config.brokers],
+    clientId: config.clientId,
+    connectionTimeout: CONNECTION_TIMEOUT_MS,
+    authenticationTimeout: CONNECTION_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    retry: { initialRetryTime: 100, maxRetryTime: 2_000, retries: 5 },
+    logLevel: logLevel.ERROR,
+    logCreator: () => quietLog(options.notice),
+    ...(config.ssl === null ? {} : { ssl: await readSsl(config.ssl) }),
+    ...(config.sasl === null ? {} : { sasl: await readSasl(config.sasl) }),
+  };
+  return new Kafka(kafkaOptions);
+}
+
+/**
+ * How many partitions a topic has.
+ *
+ * @throws {KafkaRefusedError} where there is no such topic, or we may not see it
+ */
+export async function partitionCount(kafka: Kafka, topic: string): Promise<number> {
+  const admin = kafka.admin();
+  try {
+    await admin.connect();
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+    return topics[0]?.partitions.length ?? 0;
+  } catch (error) {
+    throw explainKafkaFailure(error, `look at topic ${topic}`);
+  } finally {
+    await admin.disconnect().catch(() => {});
+  }
+}
+
+/**
+ * Says what a failure means.
+ *
+ * @param doing what was tried, as in "read transitions as group fencepost"
+ * @returns a {@link KafkaRefusedError} where only a person can mend it, else an {@link UnavailableError}
+ */
+export function explainKafkaFailure(error: unknown, doing: string): Error {
+  if (error instanceof KafkaRefusedError || error instanceof UnavailableError) return error;
+  const chain = causesOf(error);
+  const message = (why: string): string => `Cannot ${doing}: ${why}`;
+  for (const failure of chain) {
+    const known = failure.type === undefined ? undefined : REFUSALS[failure.type];
+    if (known !== undefined) {
+      return new KafkaRefusedError(message(`${known} (${failure.type})`), { cause: error });
+    }
+  }
+  for (const failure of chain) {
+    const why = refusalOf(failure);
+    if (why !== null) return new KafkaRefusedError(message(why), { cause: error });
+  }
+  const texts = chain.map(({ message: text = "" }) => text).filter((text) => text !== "");
+  return new UnavailableError(message(hintOf(texts) ?? texts[0] ?? String(error)), { cause: error });
+}
+
+/** Why a failure that has no type of Kafka's is final; null where it is not. */
+function refusalOf({ name = "", message = "" }: KafkaFailure): string | null {
+  if (name === "KafkaJSSASLAuthenticationError") return REFUSALS["SASL_AUTHENTICATION_FAILED"] as string;
+  if (/mechanism is not supported|unsupported sasl/i.test(message)) {
+    return REFUSALS["UNSUPPORTED_SASL_MECHANISM"] as string;
+  }
+  if (name === "KafkaJSGroupCoordinatorNotFound") {
+    return "the group or transaction has no coordinator, or the user may not: grant READ on the group, and WRITE and " +
+      "DESCRIBE on the transactional ids that begin with the deployment's name";
+  }
+  if (
+    /self.signed certificate|unable to (get|verify)|unknownissuer|invalid peer certificate/i.test(message)
+  ) {
+    return "the brokers' certificate is not signed by an authority that we know: set kafka.ssl.ca_file";
+  }
+  if (/BadCertificate|certificate required|CertificateRequired|HandshakeFailure/i.test(message)) {
+    return "the brokers want a certificate of ours: set kafka.ssl.cert_file and key_file";
+  }
+  if (name === "KafkaJSTopicMetadataNotLoaded") {
+    return "there is no such topic, or the user may not DESCRIBE it";
+  }
+  return null;
+}
+
+/** What is likely behind a message that says little; it may also be a broker that is away. */
+function hintOf(texts: readonly string[]): string | null {
+  if (texts.some((text) => /before secure TLS connection/i.test(text))) {
+    return "no TLS is spoken there: is it a plaintext port? (kafka.ssl is set)";
+  }
+  if (texts.some((text) => /closed connection/i.test(text))) {
+    return "the broker closed the connection: it is away, or wants TLS or SASL where kafka.ssl or kafka.sasl is not set";
+  }
+  return null;
+}
+
+/** A failure and those behind it: kafkajs wraps them in several ways. */
+function causesOf(error: unknown): KafkaFailure[] {
+  const causes: KafkaFailure[] = [];
+  const visit = (value: unknown): void => {
+    if (typeof value !== "object" || value === null || causes.includes(value)) return;
+    const failure = value as KafkaFailure;
+    causes.push(failure);
+    visit(failure.cause);
+    visit(failure.originalError);
+    for (const inner of failure.errors ?? []) visit(inner);
+  };
+  visit(error);
+  return causes;
+}
+
+async function readSsl(ssl: KafkaSsl): Promise<Record<string, unknown>> {
+  const { caFile, certFile, keyFile } = ssl;
+  return {
+    ...(caFile === null ? {} : { ca: [await readText(caFile, "kafka.ssl.ca_file")] }),
+    ...(certFile === null ? {} : { cert: await readText(certFile, "kafka.ssl.cert_file") }),
+    ...(keyFile === null ? {} : { key: await readText(keyFile, "kafka.ssl.key_file") }),
+  };
+}
+
+async function readSasl({ mechanism, username, passwordFile, passwordEnv }: KafkaSasl): Promise<SASLOptions> {
+  const password = passwordFile !== null
+    ? (await readText(passwordFile, "kafka.sasl.password_file")).replace(/\r?\n$/, "")
+    : Deno.env.get(passwordEnv ?? "");
+  if (password === undefined || password === "") {
+    throw new KafkaRefusedError(
+      `Cannot use kafka.sasl: there is no password in ${passwordFile ?? `the environment's ${passwordEnv}`}`,
+    );
+  }
+  return { mechanism, username, password } as SASLOptions;
+}
+
+async function readText(path: string, key: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new KafkaRefusedError(`Cannot read ${path} (${key}): ${reason}`, { cause });
+  }
+}
+
+/** kafkajs' log, of which only what crashes it is shown: all else is thrown as well, to those who can say it better. */
+function quietLog(notice: (message: string) => void): (entry: { log: { message: string } }) => void {
+  return ({ log: { message } }) => {
+    if (message.startsWith("Unhandled")) notice(`Kafka: ${message}`);
+  };
+}
+
+/** Topics may be compressed by their producers; kafkajs itself only knows gzip. */
+function registerCodecs(): void {
+  const readOnly = (decompress: (bytes: Uint8Array) => Uint8Array) => () => ({
+    compress: (): Promise<never> => Promise.reject(new Error("Fencepost does not compress with this codec")),
+    decompress: (bytes: Uint8Array): Promise<Uint8Array> => Promise.resolve(decompress(bytes)),
+  });
+  CompressionCodecs[CompressionTypes.Snappy] ??= readOnly(decompressSnappy);
+  CompressionCodecs[CompressionTypes.LZ4] ??= readOnly(decompressLz4);
+  CompressionCodecs[CompressionTypes.ZSTD] ??= readOnly(decompressZstd);
+}
