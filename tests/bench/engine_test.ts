@@ -26,7 +26,9 @@ Deno.test("parseBenchArguments: refuses what it does not know, and says what it 
 });
 
 Deno.test("traffic: each EXIT is of another pair of the filling, each ENTER of a new one", () => {
-  const text = new TextDecoder().decode(new Traffic(1000).take(1000, 1_750_000_000_000_000));
+  const text = [...new Traffic(1000).take(1000, 1_750_000_000_000_000)].map((block) =>
+    new TextDecoder().decode(block)
+  ).join("");
   const records = text.trim().split("\n").map((line) => JSON.parse(line) as Record<string, string>);
   const pairsOf = (kind: string): Set<string> =>
     new Set(records.filter((record) => record["kind"] === kind).map((record) => record["device_id"] ?? ""));
