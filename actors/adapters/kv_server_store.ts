@@ -1,0 +1,155 @@
+/**
+ * Checkpoints in a Deno KV server (KV Connect: `denokv`, Deno Deploy), which every host can reach: the same rows as in a
+ * file, and the same fence. There is no lock here, since taking over is what it is for; and no marker, so a server that
+ * lost its data looks like a new one.
+ *
+ * The access token is in `DENO_KV_ACCESS_TOKEN`, where Deno itself looks for it.
+ *
+ * **Deno never gives up.** A call to a server that is away waits for ever, asks again and again (each try a line on
+ * stderr), and goes on with that when the database is closed; there is no way to end it. So each call has a limit of our
+ * own here, and a store of which one has failed is done with. A write that nobody waits for any more may still reach the
+ * server, minutes later: it then finds another owner row, the next store's, and does nothing.
+ *
+ * @module
+ */
+import { assert } from "../../lib/assert.ts";
+import { type CheckpointCommit, type CheckpointStore, type ChunkRange, UnavailableError } from "../ports.ts";
+import { KvRows } from "./kv_rows.ts";
+
+/** How long a call may take, in ms. The largest has 0.8 MB up, or 3 MB down. */
+const CALL_MS_MAX = 10_000;
+/** Atomics under way at once: by then it is the network's or the server's throughput that counts. */
+const ATOMICS_AT_ONCE = 8;
+const DAMAGED =
+  "the database is damaged. Put a copy of it back, or name another in checkpoint.path to begin afresh";
+
+/** What trying again does not help against: Deno's words, and what to do. */
+const REFUSALS: readonly { readonly words: RegExp; readonly meaning: string }[] = [
+  {
+    words: /Missing DENO_KV_ACCESS_TOKEN/,
+    meaning: "there is no access token: put it into the environment's DENO_KV_ACCESS_TOKEN",
+  },
+  {
+    words: /Invalid access token|40[13] /,
+    meaning: "the server refuses the access token in the environment's DENO_KV_ACCESS_TOKEN",
+  },
+];
+
+/** Where the state is, and of which split. */
+export interface KvServerStoreOptions {
+  /** `https://…`, or `http://…` where the network can be trusted with the token. */
+  readonly url: string;
+  /** The source split's name: splits share a database and don't see each other. */
+  readonly split: string;
+  /** How long a call may take, in ms; 10 s where it is not given. */
+  readonly callMsMax?: number;
+}
+
+/** See the module's header. */
+export class KvServerStore implements CheckpointStore {
+  readonly name: string;
+
+  readonly #options: KvServerStoreOptions;
+  #kv: Deno.Kv | null = null;
+  #rows: KvRows | null = null;
+  /** Why nothing more is asked for. */
+  #failure: Error | null = null;
+
+  constructor(options: KvServerStoreOptions) {
+    this.name = nameOf(options.url);
+    this.#options = options;
+  }
+
+  /**
+   * Takes the split over.
+   *
+   * @throws {UnavailableError} where the server is away, or doesn't answer in time
+   * @throws {FencedError} where another process takes it over right now
+   * @throws {Error} where the token is missing or refused
+   */
+  async open(): Promise<Uint8Array | null> {
+    assert(this.#kv === null && this.#failure === null, "a store is opened once");
+    const opening = Deno.openKv(this.#options.url);
+    try {
+      this.#kv = await this.#call(() => opening);
+    } catch (error) {
+      // It may be opened after all, when nobody waits for it any more.
+      opening.then((kv) => kv.close(), () => {});
+      throw error;
+    }
+    this.#rows = new KvRows({
+      kv: this.#kv,
+      split: this.#options.split,
+      name: this.name,
+      damaged: DAMAGED,
+      atomicsAtOnce: ATOMICS_AT_ONCE,
+      call: (run) => this.#call(run),
+    });
+    const manifest = await this.#rows.takeOver();
+    if (manifest === null) await this.#rows.sweep([]);
+    return manifest;
+  }
+
+  read(range: ChunkRange): AsyncIterable<Uint8Array> {
+    return this.#use().read(range);
+  }
+
+  async commit(commit: CheckpointCommit): Promise<void> {
+    await this.#use().commit(commit, () => Promise.resolve());
+  }
+
+  async sweep(live: readonly ChunkRange[]): Promise<void> {
+    await this.#use().sweep(live);
+  }
+
+  close(): void {
+    this.#kv?.close();
+    this.#kv = null;
+    this.#rows = null;
+  }
+
+  #use(): KvRows {
+    assert(this.#rows !== null, "a store is opened before it is used");
+    return this.#rows;
+  }
+
+  /** Makes a call, unless one has failed before; waits for its answer as long as it may take. */
+  async #call<T>(run: () => Promise<T>): Promise<T> {
+    if (this.#failure !== null) throw this.#failure;
+    const { callMsMax = CALL_MS_MAX } = this.#options;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      const why = `the server has not answered for ${callMsMax / 1000} s`;
+      timer = setTimeout(() => reject(new Error(why)), callMsMax);
+    });
+    try {
+      return await Promise.race([run(), late]);
+    } catch (cause) {
+      this.#failure ??= this.#explain(cause);
+      throw this.#failure;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #explain(cause: unknown): Error {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    const refusal = REFUSALS.find(({ words }) => words.test(message));
+    if (refusal !== undefined) {
+      return new Error(`Cannot use the state in ${this.name}: ${refusal.meaning}`, { cause });
+    }
+    // A right that Deno was not given is one that it won't get.
+    if (cause instanceof Deno.errors.NotCapable) {
+      return new Error(`Cannot use the state in ${this.name}: ${message}`, { cause });
+    }
+    return new UnavailableError(`Cannot use the state in ${this.name}: ${message}`, { cause });
+  }
+}
+
+/** The address without a password, should there be one in it. */
+function nameOf(address: string): string {
+  const url = new URL(address);
+  url.username = "";
+  url.password = "";
+  return url.href;
+}
