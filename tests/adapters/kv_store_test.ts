@@ -2,10 +2,17 @@ import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
 import { KvStore } from "../../actors/adapters/kv_store.ts";
 import { StateInUseError } from "../../actors/adapters/state_lock.ts";
-import { type CheckpointChunk, type ChunkRange, FencedError } from "../../actors/ports.ts";
-import { randomFrom } from "../support/random.ts";
+import type { CheckpointStore } from "../../actors/ports.ts";
+import {
+  chunksOf,
+  commit,
+  holds,
+  range,
+  read,
+  storeContract,
+  withStore as withOpenStore,
+} from "../support/store_contract.ts";
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 async function withDirectory(run: (directory: string) => Promise<void>): Promise<void> {
@@ -18,51 +25,12 @@ async function withDirectory(run: (directory: string) => Promise<void>): Promise
 }
 
 /** Opens a store, hands it and its manifest over, and closes it again. */
-async function withStore<T>(
+function withStore<T>(
   directory: string,
-  use: (store: KvStore, manifest: string | null) => Promise<T>,
+  use: (store: CheckpointStore, manifest: string | null) => Promise<T>,
   split = "file",
 ): Promise<T> {
-  const store = new KvStore({ directory, split });
-  const manifest = await store.open();
-  try {
-    return await use(store, manifest === null ? null : decoder.decode(manifest));
-  } finally {
-    store.close();
-  }
-}
-
-function chunksOf(range: ChunkRange, byteLength = 100): CheckpointChunk[] {
-  const chunks: CheckpointChunk[] = [];
-  for (let id = range.start; id < range.end; id++) {
-    chunks.push({ stream: range.stream, id, bytes: new Uint8Array(byteLength).fill(id % 251) });
-  }
-  return chunks;
-}
-
-function range(stream: string, start: number, end: number): ChunkRange {
-  return { stream, start, end };
-}
-
-async function commit(
-  store: KvStore,
-  { put = [], drop = [], manifest }: {
-    put?: readonly CheckpointChunk[];
-    drop?: readonly ChunkRange[];
-    manifest: string;
-  },
-): Promise<void> {
-  await store.commit({ put, drop, manifest: encoder.encode(manifest) });
-}
-
-async function read(store: KvStore, of: ChunkRange): Promise<Uint8Array[]> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of store.read(of)) chunks.push(chunk);
-  return chunks;
-}
-
-async function holds(store: KvStore, of: ChunkRange, byteLength = 100): Promise<void> {
-  deepStrictEqual(await read(store, of), chunksOf(of, byteLength).map(({ bytes }) => bytes));
+  return withOpenStore(new KvStore({ directory, split }), use);
 }
 
 /** The ids of all chunks there are, by stream, whoever they belong to. */
@@ -75,55 +43,44 @@ async function allChunks(directory: string, split = "file"): Promise<Record<stri
   return found;
 }
 
-/** Writes chunks past the store, as a checkpoint that was never completed has left them. */
-async function leaveBehind(directory: string, chunks: readonly CheckpointChunk[]): Promise<void> {
-  using kv = await Deno.openKv(join(directory, "state.kv"));
-  for (const { stream, id, bytes } of chunks) await kv.set(["fencepost", "file", "chunk", stream, id], bytes);
-}
-
-Deno.test("KvStore: a checkpoint is there when it is opened again", async () => {
-  await withDirectory(async (parent) => {
-    const directory = join(parent, "deep", "state");
-    await withStore(directory, async (store, manifest) => {
-      deepStrictEqual([store.name, manifest], [directory, null]);
-      await commit(store, { put: chunksOf(range("journal", 0, 3)), manifest: "one" });
-      await holds(store, range("journal", 0, 3));
-    });
-    await withStore(directory, async (store, manifest) => {
-      strictEqual(manifest, "one");
-      await holds(store, range("journal", 0, 3));
-      await holds(store, range("journal", 1, 2));
-      await holds(store, range("journal", 2, 2));
-      await commit(store, {
-        put: [...chunksOf(range("journal", 3, 5)), ...chunksOf(range("snapshot", 9, 10))],
-        drop: [range("journal", 0, 2)],
-        manifest: "two",
+storeContract("KvStore", {
+  ignore: false,
+  seeds: 25,
+  world: async (use) => {
+    await withDirectory(async (parent) => {
+      // Not made before: the store does that.
+      const directory = join(parent, "deep", "state");
+      await use({
+        store: (split) => new KvStore({ directory, split }),
+        takeOver: async (split) => {
+          // Another process, on a file system where the lock does not hold.
+          using kv = await Deno.openKv(join(directory, "state.kv"));
+          await kv.set(["fencepost", split, "owner"], { pid: 1 });
+        },
+        chunks: (split) => allChunks(directory, split),
+        leaveBehind: async (split, chunks) => {
+          await Deno.mkdir(directory, { recursive: true });
+          using kv = await Deno.openKv(join(directory, "state.kv"));
+          for (const { stream, id, bytes } of chunks) {
+            await kv.set(["fencepost", split, "chunk", stream, id], bytes);
+          }
+        },
       });
-      await holds(store, range("journal", 2, 5));
-      store.close();
-      store.close();
     });
-    deepStrictEqual(await allChunks(directory), { journal: [2, 3, 4], snapshot: [9] });
-    await withStore(directory, (_, manifest) => Promise.resolve(strictEqual(manifest, "two")));
-  });
+  },
 });
 
-Deno.test("KvStore: a missing chunk is said, wherever it is missing", async () => {
+Deno.test("KvStore: it is called by its directory, says what to do about a missing chunk, and closes twice", async () => {
   await withDirectory(async (directory) => {
     await withStore(directory, async (store) => {
-      await commit(store, {
-        put: chunksOf(range("journal", 10, 15)),
-        drop: [range("journal", 12, 13)],
-        manifest: "",
-      });
-      await rejects(read(store, range("journal", 9, 12)), /chunk 9 of journal is missing/);
+      strictEqual(store.name, directory);
+      await commit(store, { put: chunksOf(range("journal", 0, 1)), manifest: "" });
       await rejects(
-        read(store, range("journal", 10, 15)),
-        /chunk 12 of journal is missing.*move the directory away/,
+        read(store, range("journal", 0, 2)),
+        /chunk 1 of journal is missing.*move the directory away/,
       );
-      await rejects(read(store, range("journal", 13, 16)), /chunk 15 of journal is missing/);
-      await rejects(read(store, range("other", 0, 1)), /chunk 0 of other is missing/);
-      await holds(store, range("journal", 13, 15));
+      store.close();
+      store.close();
     });
   });
 });
@@ -149,84 +106,6 @@ Deno.test("KvStore: more than one atomic takes, by bytes, by mutations, by keys"
     });
     deepStrictEqual(await allChunks(directory), {});
     deepStrictEqual(await allChunks(join(directory, "other"), "ü".repeat(100)), {});
-  });
-});
-
-Deno.test("KvStore: sweep deletes what no range names, and nothing else", async () => {
-  await withDirectory(async (directory) => {
-    for (let seed = 1; seed <= 25; seed++) {
-      const random = randomFrom(seed);
-      const upTo = (count: number): number => Math.floor(random() * count);
-      const streams = ["a", "b", "journal", "owner"];
-      const present = streams.flatMap((stream) => chunksOf(range(stream, upTo(20), 20 + upTo(20)), 1));
-      const live = Array.from({ length: upTo(6) }, () => {
-        const start = upTo(40);
-        return range(streams[upTo(streams.length)] ?? "a", start, start + upTo(15));
-      });
-      await withStore(directory, async (store) => {
-        await store.sweep([]);
-        await commit(store, { put: present, manifest: String(seed) });
-        await store.sweep(live);
-      });
-      const expected: Record<string, number[]> = {};
-      for (const { stream, id } of present) {
-        const named = live.some((of) => of.stream === stream && of.start <= id && id < of.end);
-        if (named) (expected[stream] ??= []).push(id);
-      }
-      deepStrictEqual(await allChunks(directory), expected, `seed ${seed}`);
-      await withStore(directory, (_, manifest) => Promise.resolve(strictEqual(manifest, String(seed))));
-    }
-  });
-});
-
-Deno.test("KvStore: what a first checkpoint left behind that was not completed is gone", async () => {
-  await withDirectory(async (directory) => {
-    await withStore(directory, () => Promise.resolve());
-    await leaveBehind(directory, chunksOf(range("journal", 0, 3)));
-    await withStore(directory, (_, manifest) => Promise.resolve(strictEqual(manifest, null)));
-    deepStrictEqual(await allChunks(directory), {});
-  });
-});
-
-Deno.test("KvStore: splits share a directory and don't see each other", async () => {
-  await withDirectory(async (directory) => {
-    for (const split of ["one", "two"]) {
-      await withStore(directory, async (store, manifest) => {
-        strictEqual(manifest, null);
-        await commit(store, { put: chunksOf(range("journal", 0, 2)), manifest: split });
-      }, split);
-    }
-    for (const split of ["one", "two"]) {
-      await withStore(directory, async (store, manifest) => {
-        strictEqual(manifest, split);
-        await store.sweep([range("journal", 1, 2)]);
-      }, split);
-      deepStrictEqual(await allChunks(directory, split), { journal: [1] });
-    }
-  });
-});
-
-Deno.test("KvStore: who was taken over from writes nothing more", async () => {
-  await withDirectory(async (directory) => {
-    await withStore(directory, async (store) => {
-      await commit(store, { put: chunksOf(range("journal", 0, 3)), manifest: "mine" });
-      {
-        // Another process, on a file system where the lock does not hold.
-        using kv = await Deno.openKv(join(directory, "state.kv"));
-        await kv.set(["fencepost", "file", "owner"], { pid: 1 });
-      }
-      const fenced = (error: unknown): boolean =>
-        error instanceof FencedError && error.message.includes("another process has taken file over");
-      await rejects(commit(store, { put: chunksOf(range("journal", 3, 4)), manifest: "not mine" }), fenced);
-      await rejects(
-        commit(store, { put: chunksOf(range("large", 0, 40), 60_000), manifest: "not mine" }),
-        fenced,
-      );
-      await rejects(commit(store, { drop: [range("journal", 0, 3)], manifest: "not mine" }), fenced);
-      await rejects(store.sweep([]), fenced);
-    });
-    deepStrictEqual(await allChunks(directory), { journal: [0, 1, 2] });
-    await withStore(directory, (_, manifest) => Promise.resolve(strictEqual(manifest, "mine")));
   });
 });
 
