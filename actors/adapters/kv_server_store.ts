@@ -55,6 +55,7 @@ export class KvServerStore implements CheckpointStore {
   /** Why nothing more is asked for. */
   #failure: Error | null = null;
 
+  /** @throws {Error} where the address has a password in it */
   constructor(options: KvServerStoreOptions) {
     this.name = nameOf(options.url);
     this.#options = options;
@@ -146,10 +147,15 @@ export class KvServerStore implements CheckpointStore {
   }
 }
 
-/** The address without a password, should there be one in it. */
+/** The address as it is shown; one with a password in it is not, nor used: Deno would show it in its messages. */
 function nameOf(address: string): string {
   const url = new URL(address);
+  const secret = url.username !== "" || url.password !== "";
   url.username = "";
   url.password = "";
-  return url.href;
+  if (!secret) return url.href;
+  throw new Error(
+    `Cannot use the state in ${url.href}: a user or password in the address is not used. Put the server's access token ` +
+      "into the environment's DENO_KV_ACCESS_TOKEN",
+  );
 }
