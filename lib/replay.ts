@@ -1,0 +1,107 @@
+/**
+ * Whether a dead letter is worth sending again, and safe.
+ *
+ * ```
+ *   incomplete        never: of a record that was too large only the beginning was kept
+ *   comes_back        it would be a dead letter again (unless forced)
+ *   older_than_ttl    it can't be known any more whether a copy of it was taken meanwhile (unless insisted on)
+ * ```
+ *
+ * What comes back is found by trying: the record as it stands in the file goes through the decoder and the judgement of
+ * times that `run` uses, with the clock and the limits of today. So one that a person has mended passes, one that a newer
+ * version understands passes, and so does one from the future once the future has come; and no list of "reasons that
+ * never pass" can fall behind the rules. Two reasons need more than the record:
+ *
+ * - `TIME_TOO_OLD` depends on the split's dedup clock, which never goes back and is not known here. The wall clock stands
+ *   for it: no record is older by the dedup clock than by the wall clock, but for `max_future_skew`. So a record is let
+ *   through only where `max_age` was raised far enough for certain.
+ * - `LATE` depends on the watermark, which never goes back either: where triggers leave in order it stays late. Where
+ *   they leave on arrival it is none of a dead letter's reasons, and passes.
+ *
+ * @module
+ */
+import type { Config } from "./config.ts";
+import type { DeadLetterReason } from "./dead_letter.ts";
+import type { StoredDeadLetter } from "./dead_letter_line.ts";
+import { judgeTimes } from "./plausibility.ts";
+import { formatDuration, formatTimestamp } from "./time.ts";
+import { TransitionDecoder } from "./transition.ts";
+
+/** Why a dead letter is not sent again. */
+export interface ReplayRefusal {
+  /** For counting. */
+  readonly because: "incomplete" | "comes_back" | "older_than_ttl";
+  /** One sentence for a person, without its full stop. */
+  readonly why: string;
+}
+
+/** What it is judged by. */
+export interface ReplayCircumstances {
+  /** The configuration of the run that the records go to. */
+  readonly config: Pick<Config, "identity" | "emit" | "time">;
+  /** The wall clock, µs since the epoch. */
+  readonly wallUs: number;
+  /** Send what would only come back, too. */
+  readonly force: boolean;
+  /** Send what is older than `identity.ttl`, too. */
+  readonly olderThanTtl: boolean;
+}
+
+/** See the module's header. */
+export class ReplayJudge {
+  readonly #circumstances: ReplayCircumstances;
+  readonly #decoder = new TransitionDecoder();
+
+  constructor(circumstances: ReplayCircumstances) {
+    this.#circumstances = circumstances;
+  }
+
+  /** Why a letter's record must not be sent again; null where it may. */
+  refusal(letter: StoredDeadLetter): ReplayRefusal | null {
+    if (letter.reason === "TOO_LARGE" || letter.oversize !== undefined) return incomplete(letter);
+    const { force, olderThanTtl } = this.#circumstances;
+    if (!force) {
+      const why = this.#whyItComesBack(letter);
+      if (why !== null) return { because: "comes_back", why };
+    }
+    return olderThanTtl ? null : this.#olderThanTtl(letter);
+  }
+
+  #whyItComesBack({ reason, record }: StoredDeadLetter): string | null {
+    const { config: { emit, time }, wallUs } = this.#circumstances;
+    if (reason === "LATE" && emit === "ordered") {
+      return wouldBe("LATE", "Triggers leave in event-time order, and the watermark never goes back");
+    }
+    const decoder = this.#decoder;
+    const outcome = decoder.decode(record, 0, record.length);
+    if (outcome !== "transition" && outcome !== "INVALID_FIELD") return wouldBe(outcome, decoder.detail);
+    const { eventTimeUs, ingestTimeUs } = decoder;
+    const implausible = judgeTimes({ eventTimeUs, ingestTimeUs, dedupClockUs: -Infinity, wallUs }, time);
+    if (implausible !== null) return wouldBe(implausible.reason, implausible.detail);
+    if (reason === "TIME_TOO_OLD" && wallUs - eventTimeUs > time.maxAgeUs) {
+      const age = `more than time.max_age (${formatDuration(time.maxAgeUs)})`;
+      return wouldBe(reason, `Event time ${formatTimestamp(eventTimeUs)} is ${age} ago`);
+    }
+    return outcome === "INVALID_FIELD" ? wouldBe(outcome, decoder.detail) : null;
+  }
+
+  #olderThanTtl({ atUs }: StoredDeadLetter): ReplayRefusal | null {
+    const { config: { identity: { ttlUs } }, wallUs } = this.#circumstances;
+    if (wallUs - atUs <= ttlUs) return null;
+    const why = `It is a dead letter since ${formatTimestamp(atUs)}, longer than identity.ttl ` +
+      `(${formatDuration(ttlUs)}): had a copy of it been taken meanwhile, that would be forgotten`;
+    return { because: "older_than_ttl", why };
+  }
+}
+
+function incomplete({ oversize, record }: StoredDeadLetter): ReplayRefusal {
+  const whole = oversize === undefined ? "" : ` of its ${oversize.byteLength}`;
+  return {
+    because: "incomplete",
+    why: `It was too large, and only the first ${record.length}${whole} bytes of it were kept`,
+  };
+}
+
+function wouldBe(reason: DeadLetterReason, detail: string): string {
+  return `It would come back as ${reason}: ${detail}`;
+}
