@@ -334,3 +334,88 @@ Deno.test({
     deepStrictEqual(await chunkIds(topic, "file"), { journal: [95, 96, 97, 98, 99] });
   },
 });
+
+/** The process of tests/support/hold_kafka_state.ts. */
+function spawn(topic: string): Deno.ChildProcess {
+  const program = new URL("../support/hold_kafka_state.ts", import.meta.url).pathname;
+  return new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "-A", program, brokers.join(","), topic, idOf(topic, "file")],
+    stdout: "piped",
+  }).spawn();
+}
+
+/** Reads the lines that a process says until there are so many, or it has ended. */
+async function hear(reader: ReadableStreamDefaultReader<Uint8Array>, lines: number): Promise<string[]> {
+  let said = "";
+  while (said.split("\n").length <= lines) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    said += decoder.decode(value);
+  }
+  return said.split("\n").slice(0, -1);
+}
+
+Deno.test({
+  name:
+    "KafkaStore: killed while it commits, the last acknowledged checkpoint or a later one is there, whole",
+  ignore,
+  async fn() {
+    const topic = await newTopic();
+    let acknowledged = 0;
+    for (let round = 1; round <= 4; round++) {
+      const child = spawn(topic);
+      const reader = child.stdout.getReader();
+      const said = await hear(reader, 1 + round);
+      child.kill("SIGKILL");
+      await child.status;
+      await reader.cancel();
+      strictEqual(said[0], "open");
+      acknowledged = Math.max(acknowledged, ...said.slice(1).map(Number));
+      await withStore(storeOf(topic), async (store, manifest) => {
+        const number = Number(manifest);
+        // It went on writing between what was heard and the kill.
+        ok(number >= acknowledged, `${number} is not behind ${acknowledged}`);
+        const live = range("journal", number * 15, (number + 1) * 15);
+        await store.sweep([live]);
+        await holds(store, live, 60_000);
+        acknowledged = number;
+      });
+      const ids = Array.from({ length: 15 }, (_, i) => acknowledged * 15 + i);
+      deepStrictEqual(await chunkIds(topic, "file"), { journal: ids });
+    }
+  },
+});
+
+Deno.test({
+  name: "KafkaStore: stopped, taken over from and woken up, it writes nothing and says that it was fenced",
+  ignore,
+  async fn() {
+    const topic = await newTopic();
+    const child = spawn(topic);
+    const reader = child.stdout.getReader();
+    try {
+      strictEqual((await hear(reader, 3))[0], "open");
+      child.kill("SIGSTOP");
+      await withStore(storeOf(topic), async (store, manifest) => {
+        const number = Number(manifest);
+        const live = range("journal", number * 15, (number + 1) * 15);
+        await store.sweep([live]);
+        await commit(store, { drop: [live], manifest: "taken over" });
+        child.kill("SIGCONT");
+        const said = await hear(reader, Infinity);
+        ok(said.at(-1)?.startsWith("FencedError: "), said.at(-1));
+        strictEqual((await child.status).code, 1);
+        await commit(store, { manifest: "still mine" });
+      });
+    } finally {
+      await reader.cancel();
+      try {
+        child.kill("SIGKILL");
+      } catch {
+        // It has ended, as it should.
+      }
+    }
+    await withStore(storeOf(topic), (_, manifest) => strictEqual(manifest, "still mine"));
+    deepStrictEqual(await chunkIds(topic, "file"), {});
+  },
+});
