@@ -10,6 +10,8 @@
  * @module
  */
 import { ConfigError } from "../lib/config_fields.ts";
+import { isSameFile, LineReader } from "./adapters/line_reader.ts";
+import { NdjsonReplayTarget } from "./adapters/ndjson_replay_target.ts";
 import { SystemClock } from "./adapters/system_clock.ts";
 import { onSignal, readLines, say, write } from "./adapters/system_process.ts";
 import { parseArguments } from "./commands/arguments.ts";
@@ -18,6 +20,8 @@ import { loadConfig } from "./commands/configuration.ts";
 import { UsageError } from "./commands/flags.ts";
 import { helpText } from "./commands/help.ts";
 import { key } from "./commands/key.ts";
+import { listDeadLetters } from "./commands/list_dead_letters.ts";
+import { replayDeadLetters } from "./commands/replay_dead_letters.ts";
 import { printConfig, run } from "./commands/run.ts";
 
 /** What `--version` prints. */
@@ -38,6 +42,21 @@ async function main(words: readonly string[]): Promise<number> {
       return await audit(asked, { readLines, write });
     case "key":
       return await key(asked, (config as NonNullable<typeof config>).identity, { readLines, write, say });
+    case "dead-letters list":
+      return await listDeadLetters(asked, config as NonNullable<typeof config>, {
+        open: LineReader.open,
+        wallUs: new SystemClock().wallUs(),
+        write,
+        say,
+      });
+    case "dead-letters replay":
+      return await replayDeadLetters(asked, config as NonNullable<typeof config>, {
+        open: LineReader.open,
+        wallUs: new SystemClock().wallUs(),
+        say,
+        target: (output) => new NdjsonReplayTarget(output),
+        isSameFile,
+      });
     case "run": {
       const inForce = config as NonNullable<typeof config>;
       if (asked.printConfig) {

@@ -7,6 +7,12 @@ import type { Json } from "../../lib/json.ts";
 import { nearest } from "../../lib/nearest.ts";
 import { parseDuration } from "../../lib/time.ts";
 import { type Command, COMMANDS } from "./command_table.ts";
+import {
+  type ListDeadLettersArguments,
+  listDeadLettersArguments,
+  type ReplayDeadLettersArguments,
+  replayDeadLettersArguments,
+} from "./dead_letters_arguments.ts";
 import { type GivenFlags, parseFlags, UsageError } from "./flags.ts";
 
 /** One key that the command line sets. */
@@ -62,6 +68,8 @@ export type Arguments =
   | RunArguments
   | KeyArguments
   | AuditArguments
+  | ListDeadLettersArguments & { readonly config: ConfigArguments }
+  | ReplayDeadLettersArguments & { readonly config: ConfigArguments }
   | { readonly command: "help"; readonly of: string | null }
   | { readonly command: "version" };
 
@@ -72,12 +80,17 @@ export type Arguments =
  * @throws {UsageError} where it can't be understood
  */
 export function parseArguments(words: readonly string[]): Arguments {
-  const [first, ...rest] = words;
+  const [first, ...rest] = withGroup(words);
   if (first === undefined) throw new UsageError("Which command? See fencepost --help");
   if (first === "--version" || first === "-V" || first === "version") return { command: "version" };
   if (first === "--help" || first === "-h") return { command: "help", of: null };
   if (first === "help") {
-    return { command: "help", of: rest[0] === undefined ? null : commandOf(rest[0]).name };
+    const [of] = withGroup(rest);
+    return { command: "help", of: of === undefined || isGroup(of) ? of ?? null : commandOf(of).name };
+  }
+  if (isGroup(first)) {
+    if (rest.includes("--help") || rest.includes("-h")) return { command: "help", of: first };
+    throw new UsageError(`${first} does what? See fencepost ${first} --help`);
   }
   const command = commandOf(first);
   const operandsAt = rest.indexOf("--");
@@ -90,9 +103,25 @@ export function parseArguments(words: readonly string[]): Arguments {
       return runArguments(given);
     case "key":
       return keyArguments(given);
+    case "dead-letters list":
+      return { ...listDeadLettersArguments(given), config: configArguments(given, []) };
+    case "dead-letters replay":
+      return { ...replayDeadLettersArguments(given), config: configArguments(given, []) };
     default:
       return auditArguments(given);
   }
+}
+
+/** The words with a command of two words, `dead-letters list`, as one. */
+function withGroup(words: readonly string[]): readonly string[] {
+  const [first, second, ...rest] = words;
+  if (first === undefined || second === undefined || !isGroup(first) || second.startsWith("-")) return words;
+  return [`${first} ${second}`, ...rest];
+}
+
+/** Whether it is the first word of commands that have two. */
+function isGroup(word: string): boolean {
+  return COMMANDS.some(({ name }) => name.startsWith(`${word} `));
 }
 
 function commandOf(name: string): Command {

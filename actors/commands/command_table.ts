@@ -117,5 +117,57 @@ const AUDIT: Command = {
   ],
 };
 
+const SELECTION_FLAGS: readonly Flag[] = [
+  { name: "reason", value: "R[,R]", many: true, about: "Those with one of these reasons only" },
+  {
+    name: "since",
+    value: "TIME|DURATION",
+    about: "Those written since this time, or in the last 2h, 7d, …",
+  },
+];
+
+const LIST_DEAD_LETTERS: Command = {
+  name: "dead-letters list",
+  about: "Show the records that were not taken, and why",
+  usage: "[flags] [FILE…]",
+  flags: [
+    ...SELECTION_FLAGS,
+    { name: "json", value: null, about: "One JSON object a dead letter, then one that sums up" },
+    ...CONFIG_FLAGS,
+    HELP_FLAG,
+  ],
+  details: [
+    "Reads the files, or that of the configuration (dead_letters.path); - is stdin.",
+    "Exit status: 0 done, 1 where a line is no dead letter, 2 wrong usage or nothing to\n" +
+    "read.",
+  ],
+};
+
+const REPLAY_DEAD_LETTERS: Command = {
+  name: "dead-letters replay",
+  about: "Write those records again, for run to read",
+  usage: "[flags] [FILE…]",
+  flags: [
+    ...SELECTION_FLAGS,
+    { name: "output", value: "FILE|-", about: "Append the records here; - is stdout, and the default" },
+    { name: "dry-run", value: null, about: "Write nothing, but say what would be" },
+    { name: "force", value: null, about: "Send also what would only come back" },
+    { name: "older-than-ttl", value: null, about: "Send also what is older than identity.ttl" },
+    { name: "limit", value: "N", about: "Tell this many refusals one by one; all are counted: 1000" },
+    ...CONFIG_FLAGS,
+    HELP_FLAG,
+  ],
+  details: [
+    "Reads the files, or that of the configuration (dead_letters.path), as far as they\n" +
+    "go when it starts; - is stdin. The records come out as they came in. Give the\n" +
+    "configuration of the run that they go to: each record is tried against it, and what\n" +
+    "would only be a dead letter again is refused, so mend a record in the file and it\n" +
+    "passes. So is what is older than identity.ttl, since a copy that was taken meanwhile\n" +
+    "would no longer be known; and always what was too large, since it was not kept.",
+    "Exit status: 0 done, 1 where a record was refused or a line is no dead letter, or\n" +
+    "the output failed, 2 wrong usage or nothing to read.",
+  ],
+};
+
 /** All commands, in the order of the help. */
-export const COMMANDS: readonly Command[] = [RUN, KEY, AUDIT];
+export const COMMANDS: readonly Command[] = [RUN, KEY, AUDIT, LIST_DEAD_LETTERS, REPLAY_DEAD_LETTERS];

@@ -11,11 +11,11 @@ const COLUMN = 26;
 /**
  * The text that `--help` prints.
  *
- * @param name the command; null for all of them
+ * @param name the command, or the first word of several; null for all of them
  */
 export function helpText(name: string | null): string {
-  const command = COMMANDS.find((known) => known.name === name);
-  return command === undefined ? overview() : describe(command);
+  const commands = COMMANDS.filter((known) => known.name === name || known.name.startsWith(`${name} `));
+  return commands.length === 0 ? overview() : commands.map(describe).join("\n");
 }
 
 function overview(): string {

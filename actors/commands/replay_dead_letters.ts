@@ -1,0 +1,117 @@
+/**
+ * `fencepost dead-letters replay`: sends the records of dead letters again, byte for byte.
+ *
+ * ```
+ *   files ──▶ asked for? ──▶ lib/replay.ts ──▶ can the target carry it? ──▶ target
+ *                                └────────────────┴─▶ a line on stderr that says why not, and a count
+ * ```
+ *
+ * The records alone go to stdout, so that `… | fencepost run` works. They are not taken out of the dead letters: that file
+ * is a log, and what was sent twice is known by its id.
+ *
+ * @module
+ */
+import type { Config } from "../../lib/config.ts";
+import { ReplayJudge, type ReplayRefusal } from "../../lib/replay.ts";
+import type { ReplayTarget } from "../replay_target.ts";
+import type { ReplayDeadLettersArguments } from "./dead_letters_arguments.ts";
+import { type DeadLettersEnvironment, DeadLettersInput, type FoundDeadLetter } from "./dead_letters_input.ts";
+import { UsageError } from "./flags.ts";
+import { printable } from "./printable.ts";
+
+/** What the command needs of the process it runs in. */
+export interface ReplayEnvironment extends DeadLettersEnvironment {
+  /** The target for `--output`. */
+  readonly target: (output: string) => ReplayTarget;
+  /** Whether two paths lead to one file. */
+  readonly isSameFile: (one: string, other: string) => Promise<boolean>;
+}
+
+/** Why a letter was not sent, for counting. */
+type Because = ReplayRefusal["because"] | "target";
+
+/** What the summary says of them, in its order. */
+const WORDS: Readonly<Record<Because, string>> = {
+  incomplete: "too large, and not kept as a whole",
+  comes_back: "would only come back (--force sends them all the same)",
+  older_than_ttl: "older than identity.ttl (--older-than-ttl sends them all the same)",
+  target: "can't be written to the output byte for byte",
+};
+
+/**
+ * Runs the command.
+ *
+ * @returns the exit status: 1 where something was refused or was no dead letter, else 0
+ * @throws {UsageError} where a file can't be opened, or the output is one of them: nothing was sent
+ * @throws {Error} where the target fails
+ */
+export async function replayDeadLetters(
+  asked: Omit<ReplayDeadLettersArguments, "command">,
+  config: Pick<Config, "deadLetters" | "identity" | "emit" | "time">,
+  environment: ReplayEnvironment,
+): Promise<number> {
+  const { wallUs, say } = environment;
+  const { output, dryRun, force, olderThanTtl, limit } = asked;
+  const input = new DeadLettersInput(asked, environment, config.deadLetters);
+  for (const path of input.paths) {
+    if (await environment.isSameFile(path, output)) {
+      throw new UsageError(`--output must be another file than the dead letters, got ${output}`);
+    }
+  }
+  const judge = new ReplayJudge({ config, wallUs, force, olderThanTtl });
+  const target = environment.target(output);
+  const refused = new Map<Because, number>();
+  let refusedCount = 0;
+  let sent = 0;
+  try {
+    for await (const found of input.letters(() => dryRun ? Promise.resolve() : target.open())) {
+      const refusal = refusalOf(found, judge, target);
+      if (refusal === null) {
+        if (!dryRun) await target.send(found.letter);
+        sent++;
+        continue;
+      }
+      refused.set(refusal.because, (refused.get(refusal.because) ?? 0) + 1);
+      if (refusedCount++ < limit) say(refusalText(found, refusal.why));
+    }
+    if (!dryRun) await target.flush();
+  } finally {
+    if (!dryRun) target.close();
+  }
+  if (refusedCount > limit) say(`fencepost: ${refusedCount - limit} refusals are not shown; see --limit\n`);
+  say(summaryText({ sent, refused, damaged: input.damaged, to: target.name, dryRun }));
+  return refusedCount + input.damaged > 0 ? 1 : 0;
+}
+
+function refusalOf(
+  { letter }: FoundDeadLetter,
+  judge: ReplayJudge,
+  target: ReplayTarget,
+): { readonly because: Because; readonly why: string } | null {
+  const refusal = judge.refusal(letter);
+  if (refusal !== null) return refusal;
+  const why = target.refusal(letter);
+  return why === null ? null : { because: "target", why };
+}
+
+function refusalText({ letter: { reason }, file, line }: FoundDeadLetter, why: string): string {
+  return `fencepost: ${file}:${line} ${reason} is not sent: ${printable(why)}\n`;
+}
+
+function summaryText(
+  { sent, refused, damaged, to, dryRun }: {
+    readonly sent: number;
+    readonly refused: ReadonlyMap<Because, number>;
+    readonly damaged: number;
+    readonly to: string;
+    readonly dryRun: boolean;
+  },
+): string {
+  const lines = [`${sent} records ${dryRun ? "would be sent" : "sent"} to ${to}`];
+  for (const [because, words] of Object.entries(WORDS) as [Because, string][]) {
+    const count = refused.get(because);
+    if (count !== undefined) lines.push(`${count} not: ${words}`);
+  }
+  if (damaged > 0) lines.push(`lines that are no dead letters: ${damaged}`);
+  return lines.map((line) => `fencepost: ${line}\n`).join("");
+}
