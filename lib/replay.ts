@@ -95,11 +95,10 @@ export class ReplayJudge {
 }
 
 function incomplete({ oversize, record }: StoredDeadLetter): ReplayRefusal {
-  const whole = oversize === undefined ? "" : ` of its ${oversize.byteLength}`;
-  return {
-    because: "incomplete",
-    why: `It was too large, and only the first ${record.length}${whole} bytes of it were kept`,
-  };
+  const bytes = oversize === undefined
+    ? `${record.length} bytes of it`
+    : `${record.length} of its ${oversize.byteLength} bytes`;
+  return { because: "incomplete", why: `It was too large, and only the first ${bytes} were kept` };
 }
 
 function wouldBe(reason: DeadLetterReason, detail: string): string {

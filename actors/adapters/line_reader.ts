@@ -143,8 +143,8 @@ async function openFile(path: string): Promise<Deno.FsFile> {
   try {
     return await Deno.open(path, { read: true });
   } catch (cause) {
-    if (cause instanceof Deno.errors.NotFound) throw new Error("there is no such file", { cause });
-    if (cause instanceof Deno.errors.PermissionDenied) throw new Error("permission denied", { cause });
+    if (cause instanceof Deno.errors.NotFound) throw new Error("there is no such file");
+    if (cause instanceof Deno.errors.PermissionDenied) throw new Error("permission denied");
     throw cause;
   }
 }
