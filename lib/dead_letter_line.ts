@@ -3,7 +3,7 @@
  *
  * Stricter than what a state needs after a crash ({@link decodeDeadLetterPosition}), since a record that is sent again
  * must be the one that came, to the byte: a line that leaves any doubt of that is damaged, and says why. People mend
- * records in these files by hand, so the reasons are written for them.
+ * records in copies of these files by hand, so the reasons are written for them.
  *
  * @module
  */

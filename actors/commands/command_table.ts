@@ -161,9 +161,10 @@ const REPLAY_DEAD_LETTERS: Command = {
     "Reads the files, or that of the configuration (dead_letters.path), as far as they\n" +
     "go when it starts; - is stdin. The records come out as they came in. Give the\n" +
     "configuration of the run that they go to: each record is tried against it, and what\n" +
-    "would only be a dead letter again is refused, so mend a record in the file and it\n" +
-    "passes. So is what is older than identity.ttl, since a copy that was taken meanwhile\n" +
-    "would no longer be known; and always what was too large, since it was not kept.",
+    "would only be a dead letter again is refused. Mend a record in a copy of the file,\n" +
+    "and the copy's passes. Refused too is what is older than identity.ttl, since a copy\n" +
+    "that was taken meanwhile would no longer be known, and always what was too large,\n" +
+    "since it was not kept.",
     "Exit status: 0 done, 1 where a record was refused or a line is no dead letter, or\n" +
     "the output failed, 2 wrong usage or nothing to read.",
   ],
