@@ -52,6 +52,7 @@ export class ReplayJudge {
   readonly #circumstances: ReplayCircumstances;
   readonly #decoder = new TransitionDecoder();
 
+  /** Judges by what is so now. */
   constructor(circumstances: ReplayCircumstances) {
     this.#circumstances = circumstances;
   }

@@ -77,9 +77,9 @@ Deno.test("ReplayJudge: a record that is as bad as it was comes back", () => {
   ];
   for (const [reason, bytes] of cases) {
     // Whatever it was a dead letter for: what it would be today counts.
-    for (const  of of[letter("INVALID_FIELD", bytes), letter("SINK_REJECTED", bytes)]) {
-      strictEqual(comesBackAs(of), reason);
-      strictEqual(judge(of, { force: true }), null);
+    for (const dead of [letter("INVALID_FIELD", bytes), letter("SINK_REJECTED", bytes)]) {
+      strictEqual(comesBackAs(dead), reason);
+      strictEqual(judge(dead, { force: true }), null);
     }
   }
 });
