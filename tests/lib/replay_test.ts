@@ -42,14 +42,14 @@ interface Options {
   readonly olderThanTtl?: boolean;
 }
 
-function judge(of: StoredDeadLetter, options: Options = {}): ReplayRefusal | null {
+function judge(kept: StoredDeadLetter, options: Options = {}): ReplayRefusal | null {
   const { config = {}, force = false, olderThanTtl = false } = options;
-  return new ReplayJudge({ config: parseConfig(config), wallUs: WALL_US, force, olderThanTtl }).refusal(of);
+  return new ReplayJudge({ config: parseConfig(config), wallUs: WALL_US, force, olderThanTtl }).refusal(kept);
 }
 
 /** What the refusal says it would be; null where it is sent. */
-function comesBackAs(of: StoredDeadLetter, options: Options = {}): string | null {
-  const refusal = judge(of, options);
+function comesBackAs(kept: StoredDeadLetter, options: Options = {}): string | null {
+  const refusal = judge(kept, options);
   if (refusal === null) return null;
   strictEqual(refusal.because, "comes_back");
   return refusal.why.match(/^It would come back as ([A-Z_0-9]+): /)?.[1] ?? refusal.why;
@@ -77,9 +77,9 @@ Deno.test("ReplayJudge: a record that is as bad as it was comes back", () => {
   ];
   for (const [reason, bytes] of cases) {
     // Whatever it was a dead letter for: what it would be today counts.
-    for (const dead of [letter("INVALID_FIELD", bytes), letter("SINK_REJECTED", bytes)]) {
-      strictEqual(comesBackAs(dead), reason);
-      strictEqual(judge(dead, { force: true }), null);
+    for (const kept of [letter("INVALID_FIELD", bytes), letter("SINK_REJECTED", bytes)]) {
+      strictEqual(comesBackAs(kept), reason);
+      strictEqual(judge(kept, { force: true }), null);
     }
   }
 });
@@ -140,8 +140,8 @@ Deno.test("ReplayJudge: what is not there as a whole is never sent", () => {
     [letter("TOO_LARGE", MENDED, { oversize }), /only the first \d+ of its 70000 bytes were kept$/],
     [letter("INVALID_KIND", MENDED, { oversize }), /of its 70000 bytes/],
   ];
-  for (const [of, why] of cases) {
-    const refusal = judge(of, { force: true, olderThanTtl: true });
+  for (const [kept, why] of cases) {
+    const refusal = judge(kept, { force: true, olderThanTtl: true });
     strictEqual(refusal?.because, "incomplete");
     match(refusal?.why ?? "", why);
   }
