@@ -4,11 +4,11 @@ import { UnavailableError } from "../../actors/ports.ts";
 import { KafkaRefusedError } from "../../actors/adapters/kafka/kafka_client.ts";
 import {
   KafkaPartitionSource,
-  type LogBounds,
   PartitionRevokedError,
   PROOF_US,
   type QueueMarks,
 } from "../../actors/adapters/kafka/kafka_partition_source.ts";
+import type { LogBounds } from "../../actors/adapters/kafka/log_cursor.ts";
 import { packBatch } from "../../actors/adapters/kafka/fetched_batch.ts";
 import { RECORD_BYTES_MAX } from "../../lib/decoded_transition.ts";
 import type { Json } from "../../lib/json.ts";

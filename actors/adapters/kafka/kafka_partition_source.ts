@@ -14,11 +14,7 @@
  * goes on at the log's start, since what is gone stays gone. A position *behind the end* is refused: the topic was made
  * anew, or the broker lost the end of it. Waiting would let the log grow past the position and skip what lies before.
  *
- * **Every record once, in order.** A fetch asks for an offset; whether that is the one that is next here is all there is
- * to check, since within the answer the broker leaves out only what was compacted away, aborted, or never a record. Where
- * the log's start has overtaken the position, kafkajs jumps to it without a word (KafkaJSOffsetOutOfRange): seen here as
- * a fetch from further on. A fetch from further back is the same jump over a log that has lost its end, and a failure. On
- * a topic that is never compacted, offsets that are missing within an answer are noticed as well.
+ * **Every record once, in order**, or a hole that is said and counted: see {@link LogCursor}.
  *
  * **Caught up** is what the broker says and not what an empty queue says: the last fetch that came back showed the log's
  * end to be where this has read to, and it was *sent* no longer than {@link PROOF_US} ago by both clocks. So a process
@@ -35,21 +31,14 @@ import { assert } from "../../../lib/assert.ts";
 import type { Json } from "../../../lib/json.ts";
 import type { RecordBatch } from "../../../lib/record_batch.ts";
 import { type Clock, type Source, UnavailableError } from "../../ports.ts";
-import { type FetchedBatch, offsetBehind, packBatch } from "./fetched_batch.ts";
-import { KafkaRefusedError } from "./kafka_client.ts";
+import { type FetchedBatch, packBatch } from "./fetched_batch.ts";
 import { parseKafkaPosition } from "./kafka_position.ts";
+import { type LogBounds, LogCursor } from "./log_cursor.ts";
 
 /** An older proof of having caught up is none: some fetches of an idle partition, and less than any lateness. */
 export const PROOF_US = 1_000_000;
 /** Columns of a record beside its bytes. */
 const COLUMN_BYTES = 32;
-
-/** The first and the next offset of a partition's log. */
-export interface LogBounds {
-  readonly start: number;
-  /** Where the next record will be, open transactions included. */
-  readonly end: number;
-}
 
 /** What a source asks of the group that it belongs to, about its own partition. None but `bounds` waits. */
 export interface PartitionFeed {
@@ -98,6 +87,7 @@ export class KafkaPartitionSource implements Source {
   readonly partition: number;
 
   readonly #options: KafkaPartitionSourceOptions;
+  readonly #cursor: LogCursor;
   #hash: XXHashAPI | null = null;
   #state: "closed" | "open" | "revoked" = "closed";
   #failure: Error | null = null;
@@ -105,12 +95,8 @@ export class KafkaPartitionSource implements Source {
   #queuedRecords = 0;
   #queuedBytes = 0;
   #paused = false;
-  /** The offset that the next fetch must ask for. */
-  #next = 0;
   #endOffset = Infinity;
   #provedAt = { wallUs: -Infinity, monotonicUs: -Infinity };
-  #missing = 0;
-  #holes = 0;
   /** Wakes the read that waits. */
   #wake: (() => void) | null = null;
   #silence = 0;
@@ -121,11 +107,13 @@ export class KafkaPartitionSource implements Source {
     this.#options = options;
     this.name = options.topic;
     this.partition = options.partition;
+    const { compacted, notice } = options;
+    this.#cursor = new LogCursor({ described: this.#described(), compacted, notice });
   }
 
   /** Records that the log should have had and did not. */
   get missing(): number {
-    return this.#missing;
+    return this.#cursor.missing;
   }
 
   /** Whether the group holds its records back. */
@@ -154,9 +142,10 @@ export class KafkaPartitionSource implements Source {
     const bounds = await this.#options.feed.bounds();
     this.#checkOwned();
     assert(opening === this.#opening, "a source is opened by one at a time");
-    this.#next = known === null ? this.#whereToStart(bounds) : this.#whereToResume(known.offset, bounds);
+    if (known !== null) this.#cursor.resume(known.offset, bounds);
+    else this.#cursor.begin(this.#options.startAt === "start" ? bounds.start : bounds.end);
     this.#state = "open";
-    this.#options.feed.seek(this.#next);
+    this.#options.feed.seek(this.#cursor.next);
     this.#options.feed.resume();
     return known === null ? "started" : "resumed";
   }
@@ -187,7 +176,7 @@ export class KafkaPartitionSource implements Source {
 
   caughtUp(): boolean {
     if (this.#state !== "open" || this.#failure !== null) return false;
-    if (this.#queue.length > 0 || this.#paused || this.#next < this.#endOffset) return false;
+    if (this.#queue.length > 0 || this.#paused || this.#cursor.next < this.#endOffset) return false;
     const { clock } = this.#options;
     const monotonicUs = clock.monotonicUs() - this.#provedAt.monotonicUs;
     const wallUs = clock.wallUs() - this.#provedAt.wallUs;
@@ -252,24 +241,14 @@ export class KafkaPartitionSource implements Source {
     return true;
   }
 
-  /** Goes behind what a fetch has brought; false where it is not from here. */
+  /** Goes behind what a fetch has brought; false, and a failure, where it is not from here. */
   #moveOn(batch: FetchedBatch): boolean {
-    const askedFor = Number(batch.fetchedOffset);
-    if (askedFor < this.#next) {
-      this.#fail(
-        `it was read to offset ${this.#next}, but the log begins anew at ${askedFor}: ` +
-          `the topic was made anew, or the broker has lost the end of the log`,
-      );
-      return false;
-    }
-    if (askedFor > this.#next) {
-      const why = `they were deleted before they were read, it is read on from ${askedFor}`;
-      this.#noticeHole({ from: this.#next, records: askedFor - this.#next, why });
-    }
-    this.#next = askedFor;
-    this.#countMissing(batch);
-    this.#next = offsetBehind(batch);
-    return true;
+    const refusal = this.#cursor.moveOn(batch);
+    if (refusal === null) return true;
+    this.#failure = new UnavailableError(`Cannot go on reading ${this.#described()}: ${refusal}`);
+    this.#options.feed.pause();
+    this.#wake?.();
+    return false;
   }
 
   #shut(state: "closed" | "revoked", error: Error): void {
@@ -324,49 +303,6 @@ export class KafkaPartitionSource implements Source {
         else reject(this.#failure);
       };
     });
-  }
-
-  #whereToStart({ start, end }: LogBounds): number {
-    return this.#options.startAt === "start" ? start : end;
-  }
-
-  #whereToResume(offset: number, { start, end }: LogBounds): number {
-    if (offset > end) {
-      throw new KafkaRefusedError(
-        `Cannot go on reading ${this.#described()}: the checkpoint is at offset ${offset}, but the log ends at ${end}. ` +
-          `The topic was made anew, or the broker has lost the end of it: ` +
-          `begin afresh with another state, which reads what is there from its beginning`,
-      );
-    }
-    if (offset >= start) return offset;
-    const why = `they were deleted before they were read, it is read on from ${start}`;
-    this.#noticeHole({ from: offset, records: start - offset, why });
-    return start;
-  }
-
-  /** Offsets that an answer leaves out although nothing there takes records out of the middle of a log. */
-  #countMissing(batch: FetchedBatch): void {
-    if (this.#options.compacted || batch.messagesWithinOffset.length === 0) return;
-    const records = offsetBehind(batch) - this.#next - batch.messagesWithinOffset.length;
-    const why = "the log does not have them, though it is not one that is compacted";
-    if (records > 0) this.#noticeHole({ from: this.#next, records, why });
-  }
-
-  /** Says the first, the second, the fourth…: a log that is full of holes doesn't fill another. */
-  #noticeHole({ from, records, why }: { from: number; records: number; why: string }): void {
-    this.#missing += records;
-    this.#holes++;
-    if ((this.#holes & (this.#holes - 1)) !== 0) return;
-    const inAll = this.#holes === 1 ? "" : ` (${this.#missing} in all)`;
-    this.#options.notice(
-      `${this.#described()}: ${records} records from offset ${from} on are missing${inAll}: ${why}`,
-    );
-  }
-
-  #fail(reason: string): void {
-    this.#failure = new UnavailableError(`Cannot go on reading ${this.#described()}: ${reason}`);
-    this.#options.feed.pause();
-    this.#wake?.();
   }
 
   #checkOwned(): void {
