@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, ok, rejects, strictEqual } from "node:assert/strict";
-import { CompressionTypes } from "kafkajs";
+import { CompressionTypes, type Kafka } from "kafkajs";
 import { KafkaRefusedError } from "../../actors/adapters/kafka/kafka_client.ts";
 import { afterAll } from "../support/after_all.ts";
 import { startKafka } from "../support/kafka_broker.ts";
@@ -325,6 +325,58 @@ test("a topic that is not there is refused at once", { partitions: 1 }, async ({
   await rejects(member.group.start(), KafkaRefusedError);
   await member.group.stop();
 });
+
+test(
+  "a topic that is deleted while it is read: tried for a while, then the group ends",
+  { partitions: 1 },
+  async ({ topic, log, started, withAdmin }) => {
+    const member = await started({ refusalPatienceMs: 300 });
+    await log.until(() => member.sources.size === 1);
+    await withAdmin((admin) => admin.deleteTopics({ topics: [topic] }));
+    await log.until(() => member.failures.length === 1);
+    ok(member.failures[0] instanceof KafkaRefusedError, String(member.failures[0]));
+    match(member.notices.join("\n"), /tried again until it works/);
+    strictEqual(member.sources.size, 0);
+  },
+);
+
+/** A client whose first questions about topics are answered as if there were none. */
+function forgetfulClient(kafka: Kafka, times: number, error: Error): Kafka {
+  let left = times;
+  const admin: Kafka["admin"] = (config) => {
+    const real = kafka.admin(config);
+    if (left === 0) return real;
+    left--;
+    return { ...real, fetchTopicMetadata: () => Promise.reject(error) };
+  };
+  return Object.create(kafka, { admin: { value: admin } });
+}
+
+test(
+  "a group that has no coordinator yet is joined when it has one",
+  { partitions: 1 },
+  async ({ kafka, log, started }) => {
+    const error = Object.assign(new Error("Failed to find group coordinator"), {
+      name: "KafkaJSGroupCoordinatorNotFound",
+    });
+    const member = await started({}, forgetfulClient(kafka, 2, error));
+    await log.until(() => member.sources.size === 1);
+    strictEqual(member.notices.length, 2, member.notices.join("\n"));
+  },
+);
+
+test(
+  "a group that has no coordinator for longer is refused",
+  { partitions: 1 },
+  async ({ kafka, member: create }) => {
+    const error = Object.assign(new Error("Failed to find group coordinator"), {
+      name: "KafkaJSGroupCoordinatorNotFound",
+    });
+    const member = create({ refusalPatienceMs: 200 }, forgetfulClient(kafka, 100, error));
+    await rejects(member.group.start(), KafkaRefusedError);
+    deepStrictEqual([member.failures, member.given], [[], []]);
+  },
+);
 
 test(
   "a member that is stopped before it has joined is stopped",

@@ -10,7 +10,7 @@
  *
  * Every consumer is used until its first failure. kafkajs could restart a crashed one by itself, but not all: so none
  * does, and there is one way back. What can't be cured by trying again (a right, a missing topic) ends the group with
- * {@link KafkaRefusedError}; all else is tried again for ever, with growing pauses, and said once a minute.
+ * {@link KafkaRefusedError}; all else is tried again for ever ({@link GroupRetries}).
  *
  * `eachBatch` only puts what was fetched into its source's queue, so one slow partition holds up neither the others nor
  * the group: a batch at work would, since kafkajs joins again only when all have ended. (And so
@@ -27,22 +27,19 @@
  * @module
  */
 import type { Consumer, Kafka } from "kafkajs";
-import { assert } from "../../../lib/assert.ts";
+import { assert, AssertionFailed } from "../../../lib/assert.ts";
 import type { Clock } from "../../ports.ts";
 import { SystemClock } from "../system_clock.ts";
 import type { FetchedBatch } from "./fetched_batch.ts";
 import { GroupAssignment, type GroupMemory } from "./group_assignment.ts";
 import { hookGroup } from "./group_hooks.ts";
-import { explainKafkaFailure, KafkaRefusedError, partitionCount } from "./kafka_client.ts";
+import { GroupRetries } from "./group_retries.ts";
+import { explainKafkaFailure, partitionCount } from "./kafka_client.ts";
 import type { KafkaPartitionSource, QueueMarks } from "./kafka_partition_source.ts";
 import { createStickyAssigner } from "./sticky_assigner.ts";
 import { TopicLog } from "./topic_log.ts";
 
 const US_PER_MS = 1000;
-const FIRST_PAUSE_US = 250_000;
-const LONGEST_PAUSE_US = 15_000_000;
-/** A failure that goes on is said again after as long. */
-const SAY_AGAIN_US = 60_000_000;
 /** A consumer that does not stop is left to itself. */
 const DISCONNECT_US = 5_000_000;
 const COMMIT_US = 1_000_000;
@@ -64,6 +61,8 @@ export interface KafkaGroupLimits {
   readonly maxWaitMs: number;
   /** A fetch that has not come back for as long never will. */
   readonly watchdogMs: number;
+  /** For as long what may be an outage in disguise is tried again. */
+  readonly refusalPatienceMs: number;
   readonly marks: QueueMarks;
 }
 
@@ -77,6 +76,7 @@ export const KAFKA_GROUP_LIMITS: KafkaGroupLimits = {
   heartbeatIntervalMs: 500,
   maxWaitMs: 100,
   watchdogMs: 45_000,
+  refusalPatienceMs: 60_000,
   marks: { highRecords: 32_768, highBytes: 4 * MIB, lowRecords: 16_384, lowBytes: 2 * MIB },
 };
 
@@ -107,14 +107,9 @@ export class KafkaGroup {
   readonly #limits: KafkaGroupLimits;
   readonly #clock: Clock;
   readonly #memory: GroupMemory;
+  readonly #retries: GroupRetries;
   readonly #stopping = new AbortController();
   #running: Promise<void> | null = null;
-  #hasJoined = false;
-  /** Failures in a row, and when the last one was said. */
-  #failures = 0;
-  #saidAtUs = -Infinity;
-  /** When this consumer first joined. */
-  #joinedAtUs = Infinity;
 
   constructor(options: KafkaGroupOptions) {
     this.#options = options;
@@ -124,6 +119,12 @@ export class KafkaGroup {
       held: { generation: -1, topic: options.topic, partitions: [] },
       draining: new Map(),
     };
+    this.#retries = new GroupRetries({
+      clock: this.#clock,
+      patienceUs: this.#limits.refusalPatienceMs * US_PER_MS,
+      described: `Reads ${options.topic} as group ${options.group}`,
+      notice: options.notice,
+    });
   }
 
   /**
@@ -134,12 +135,8 @@ export class KafkaGroup {
   start(): Promise<void> {
     assert(this.#running === null, "a group is started once");
     return new Promise((resolve, reject) => {
-      const joined = (): void => {
-        this.#hasJoined = true;
-        resolve();
-      };
-      this.#running = this.#run(joined).then(resolve, (error: Error) => {
-        if (this.#hasJoined) this.#options.failed(error);
+      this.#running = this.#run(resolve).then(resolve, (error: Error) => {
+        if (this.#retries.hasJoined) this.#options.failed(error);
         else reject(error);
       });
     });
@@ -157,13 +154,13 @@ export class KafkaGroup {
       try {
         await this.#consume(joined);
       } catch (error) {
+        const fault = faultBehind(error);
+        if (fault !== null) throw fault;
         if (signal.aborted) return;
         const { topic, group } = this.#options;
         const failure = explainKafkaFailure(error, `read ${topic} as group ${group}`);
-        if (failure instanceof KafkaRefusedError) throw failure;
-        this.#forgetOldFailures();
-        this.#sayFailure(failure);
-        const pauseUs = Math.min(FIRST_PAUSE_US * 2 ** this.#failures++, LONGEST_PAUSE_US);
+        const pauseUs = this.#retries.failed(failure);
+        if (pauseUs === null) throw failure;
         await this.#clock.delay(pauseUs, signal).catch(() => {});
       }
     }
@@ -226,7 +223,7 @@ export class KafkaGroup {
       assigned,
       revoked,
       joined: () => {
-        this.#sayRecovered();
+        this.#retries.joined();
         joined();
       },
     });
@@ -295,26 +292,12 @@ export class KafkaGroup {
     await Promise.race([consumer.disconnect().catch(() => {}), tooLong]);
     disconnected.abort();
   }
+}
 
-  #sayFailure(failure: Error): void {
-    const nowUs = this.#clock.monotonicUs();
-    if (nowUs - this.#saidAtUs < SAY_AGAIN_US) return;
-    this.#saidAtUs = nowUs;
-    this.#options.notice(`${failure.message}; it is tried again until it works`);
+/** The fault of ours that is behind a failure, which kafkajs wraps; null where it is the world's. */
+function faultBehind(failure: unknown): AssertionFailed | null {
+  for (let error = failure; error instanceof Error; error = error.cause) {
+    if (error instanceof AssertionFailed) return error;
   }
-
-  #sayRecovered(): void {
-    const { notice, topic, group } = this.#options;
-    if (this.#failures > 0 && this.#joinedAtUs === Infinity) notice(`Reads ${topic} as group ${group} again`);
-    this.#joinedAtUs = Math.min(this.#joinedAtUs, this.#clock.monotonicUs());
-  }
-
-  /** A consumer that worked for a while has shown that it can; one that joins and crashes at once has not. */
-  #forgetOldFailures(): void {
-    if (this.#clock.monotonicUs() - this.#joinedAtUs >= LONGEST_PAUSE_US) {
-      this.#failures = 0;
-      this.#saidAtUs = -Infinity;
-    }
-    this.#joinedAtUs = Infinity;
-  }
+  return null;
 }

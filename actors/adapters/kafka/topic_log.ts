@@ -12,8 +12,8 @@
  */
 import { type Admin, ConfigResourceTypes, type Kafka } from "kafkajs";
 import { UnavailableError } from "../../ports.ts";
-import { sortKafkaFailure } from "./kafka_failure.ts";
-import type { LogBounds } from "./kafka_partition_source.ts";
+import { explainKafkaFailure } from "./kafka_client.ts";
+import type { LogBounds } from "./log_cursor.ts";
 
 type BoundsByPartition = ReadonlyMap<number, LogBounds>;
 
@@ -33,8 +33,8 @@ export class TopicLog {
   /**
    * Where a partition's log begins and ends now.
    *
-   * @throws {UnavailableError} where the broker doesn't answer, or does not know the partition yet
-   * @throws {KafkaRefusedError} where asking again can't help
+   * @throws {UnavailableError} where the broker doesn't answer, or does not know the partition yet. Not even a refusal is
+   *   final here: the member that asks has joined, so it had the rights, and if they are gone the group will say so
    */
   async bounds(partition: number): Promise<LogBounds> {
     this.#next ??= this.#asking.then(() => this.#ask());
@@ -79,7 +79,8 @@ export class TopicLog {
       );
     } catch (error) {
       this.#forget();
-      throw sortKafkaFailure(error, `ask for the offsets of ${this.#topic}`);
+      const { message } = explainKafkaFailure(error, `ask for the offsets of ${this.#topic}`);
+      throw new UnavailableError(message, { cause: error });
     }
   }
 
