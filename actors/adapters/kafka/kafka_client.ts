@@ -212,13 +212,13 @@ function quietLog(notice: (message: string) => void): (entry: { log: { message: 
   };
 }
 
-/** Topics may be compressed by their producers; kafkajs itself only knows gzip. */
+/** Topics may be compressed by their producers; for all but gzip kafkajs has codecs that throw, which these replace. */
 function registerCodecs(): void {
   const readOnly = (decompress: (bytes: Uint8Array) => Uint8Array) => () => ({
     compress: (): Promise<never> => Promise.reject(new Error("Fencepost does not compress with this codec")),
     decompress: (bytes: Uint8Array): Promise<Uint8Array> => Promise.resolve(decompress(bytes)),
   });
-  CompressionCodecs[CompressionTypes.Snappy] ??= readOnly(decompressSnappy);
-  CompressionCodecs[CompressionTypes.LZ4] ??= readOnly(decompressLz4);
-  CompressionCodecs[CompressionTypes.ZSTD] ??= readOnly(decompressZstd);
+  CompressionCodecs[CompressionTypes.Snappy] = readOnly(decompressSnappy);
+  CompressionCodecs[CompressionTypes.LZ4] = readOnly(decompressLz4);
+  CompressionCodecs[CompressionTypes.ZSTD] = readOnly(decompressZstd);
 }
