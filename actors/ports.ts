@@ -80,7 +80,7 @@ export class FencedError extends Error {
 
 /** Something outside is away or does not answer: the same again may succeed later. */
 export class UnavailableError extends Error {
-  override readonly name = "UnavailableError";
+  override readonly name: string = "UnavailableError";
 }
 
 /** Where a split's checkpoints are kept. Chunks first, then the manifest, fenced: all or nothing. */

@@ -71,7 +71,7 @@ export interface SplitParts {
   readonly ticker: Ticker;
   readonly identity: Identity;
   readonly rules: FenceRules;
-  /** Pairs of the process. */
+  /** Pairs of the split, and so of the process. */
   readonly pairBound: SharedCount;
   /** Told things that an operator should know, one line each. */
   readonly notice: (message: string) => void;
@@ -318,7 +318,7 @@ export class SplitActor {
       if (!(cause instanceof DamagedCheckpointError)) throw cause;
       throw new Error(
         `Cannot restore the state in ${this.#parts.store.name}: ${cause.message}. ` +
-          `Put a copy of it back, or move the directory away to begin afresh`,
+          "Put a copy of it back, or name another checkpoint.path (--state) to begin afresh",
         { cause },
       );
     }
@@ -779,7 +779,7 @@ function checkIdentity(
   if (differences.length === 0) return;
   throw new StateMismatchError(
     `The state in ${store} was written with another configuration: ${differences.join(", ")}. ` +
-      `Set it back, or begin afresh with another --state directory`,
+      "Set it back, or name another checkpoint.path (--state) to begin afresh",
   );
 }
 

@@ -32,7 +32,7 @@ export interface SplitGroupOptions {
   readonly clock: Clock;
   readonly notice: (message: string) => void;
   /** Told each time a split has opened. */
-  readonly opened: (name: string, opened: Opened) => void;
+  readonly opened: (name: string, opened: Opened, report: SplitReport) => void;
 }
 
 /** One partition that is ours. */
@@ -99,7 +99,8 @@ export class SplitGroup {
       const split = new SplitActor(parts);
       member.split = split;
       try {
-        this.#options.opened(member.name, await split.open());
+        const opened = await split.open();
+        this.#options.opened(member.name, opened, split.report());
         if (member.letGo.signal.aborted) split.stop();
         await split.run();
         return;
@@ -135,6 +136,7 @@ export class SplitGroup {
       } finally {
         this.#note(member.name, split);
         member.split = null;
+        parts.pairBound.add(-parts.pairBound.value);
         for (const port of [parts.source, parts.sink, parts.deadLetters, parts.store]) port.close();
       }
     }

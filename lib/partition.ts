@@ -82,8 +82,24 @@ const encoder = new TextEncoder();
 export class SharedCount {
   /** How many there are now. */
   value = 0;
-  /** `capacity` is how many there should be at most. */
-  constructor(readonly capacity: number) {}
+
+  /**
+   * `capacity` is how many there should be at most. Where this is a part of a `whole`, what counts here counts there, and
+   * its bound is the one that holds.
+   */
+  constructor(readonly capacity: number, readonly whole: SharedCount | null = null) {}
+
+  /** Whether there should be no more. */
+  get isFull(): boolean {
+    const { value, capacity } = this.whole ?? this;
+    return value >= capacity;
+  }
+
+  /** Counts; a negative number takes away. */
+  add(count: number): void {
+    this.value += count;
+    if (this.whole !== null) this.whole.value += count;
+  }
 }
 
 /** What the partitions of a process or a split share. */
@@ -363,7 +379,7 @@ export class Partition {
   /** After {@link finishRestore} and any change of rules: deadlines are computed, not stored. */
   scheduleDeadlines(): void {
     const pairs = this.pairs;
-    this.#bounds.pairs.value += pairs.size;
+    this.#bounds.pairs.add(pairs.size);
     this.#bounds.waiting.value += this.waiting.size;
     for (let entry = 0; entry < this.waiting.entryCount; entry++) {
       if (!this.waiting.isLive(entry)) continue;
@@ -454,9 +470,9 @@ export class Partition {
     const hash = batch.pairHashes[i] as number;
     let row = pairs.find(hash, bytes, deviceStart, deviceEnd, fenceStart, fenceEnd);
     if (row === NO_ROW) {
-      if (this.#bounds.pairs.value >= this.#bounds.pairs.capacity) this.#evict();
+      if (this.#bounds.pairs.isFull) this.#evict();
       row = pairs.insert(hash, bytes, deviceStart, deviceEnd, fenceStart, fenceEnd);
-      this.#bounds.pairs.value++;
+      this.#bounds.pairs.add(1);
       pairs.setWord(row, RULE, this.#rules.match(bytes, fenceStart, fenceEnd));
     } else if (
       (pairs.word(row, FLAGS) & INSIDE) === 0 &&
@@ -483,7 +499,7 @@ export class Partition {
 
   #release(row: number): void {
     this.pairs.release(row);
-    this.#bounds.pairs.value--;
+    this.#bounds.pairs.add(-1);
   }
 
   /** Makes room for a pair: the one that is longest outside goes. Where all are inside, the table grows. */

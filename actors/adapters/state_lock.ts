@@ -10,12 +10,13 @@
  * @module
  */
 import { join } from "node:path";
+import { UnavailableError } from "../ports.ts";
 
 /** How long a lock may take to be had where it can't be tried for. */
 const WAIT_MS = 500;
 
-/** Another process uses the directory. */
-export class StateInUseError extends Error {
+/** Another process uses the directory, and may be done with it some time. */
+export class StateInUseError extends UnavailableError {
   override readonly name = "StateInUseError";
 }
 

@@ -34,7 +34,7 @@ for (const [name, now, message] of MISMATCHES) {
     const { split } = await makeSplit(now, { world, lines: comeAndGo(3) });
     await rejects(split.open(), (error: Error) => {
       match(error.message, message);
-      match(error.message, /Set it back, or begin afresh with another --state directory/);
+      match(error.message, /Set it back, or name another checkpoint.path \(--state\) to begin afresh/);
       return true;
     });
   });
@@ -67,7 +67,7 @@ Deno.test("split: a damaged state is refused with the way out, and nothing is wr
         const { split } = await makeSplit(ONE, { world, lines });
         await rejects(
           split.open(),
-          /^Error: Cannot restore the state in simulated: .* Put a copy of it back, or move the directory away to begin afresh$/,
+          /^Error: Cannot restore the state in simulated: .* Put a copy of it back, or name another checkpoint.path \(--state\) to begin afresh$/,
           `byte ${at}`,
         );
         bytes[at] = (bytes[at] as number) ^ 0x10;

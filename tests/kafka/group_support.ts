@@ -15,6 +15,8 @@ import type { Json } from "../../lib/json.ts";
 import type { RecordBatch } from "../../lib/record_batch.ts";
 
 const decoder = new TextDecoder();
+/** What has not happened by then never will. */
+const WAIT_MS_MAX = 90_000;
 
 /** A part of a fetch, of topic `t`, partition 0. */
 export interface Fetch {
@@ -190,10 +192,15 @@ export class GroupLog {
   async until(isDone: () => boolean): Promise<void> {
     if (isDone()) return;
     const looking = setInterval(() => this.changed(), 20);
+    let givingUp: ReturnType<typeof setTimeout> | undefined;
     try {
-      await new Promise<void>((resolve) => this.#waiting.push({ isDone, resolve }));
+      await new Promise<void>((resolve, reject) => {
+        this.#waiting.push({ isDone, resolve });
+        givingUp = setTimeout(() => reject(new Error(`waited in vain until ${isDone}`)), WAIT_MS_MAX);
+      });
     } finally {
       clearInterval(looking);
+      clearTimeout(givingUp);
     }
   }
 

@@ -43,6 +43,33 @@ test(
   },
 );
 
+test(
+  "what a producer took back is not read, whichever transaction ended first",
+  { partitions: 1 },
+  async ({ topic, log, started, kafka }) => {
+    const send = (values: readonly string[]) => ({ topic, messages: values.map((value) => ({ value })) });
+    await otherProducer(kafka, `${topic}-a`, (a) =>
+      otherProducer(kafka, `${topic}-b`, async (b) => {
+        const first = await a.transaction();
+        await first.send(send(["aborted last, 1", "aborted last, 2"]));
+        const second = await b.transaction();
+        await second.send(send(["aborted first"]));
+        await second.abort();
+        await first.send(send(["aborted last, 3"]));
+        await first.abort();
+        const third = await a.transaction();
+        await third.send(send(["committed"]));
+        await third.commit();
+      }));
+    await otherProducer(kafka, null, (producer) => producer.send(send(["plain"])));
+    const member = await started();
+    await log.until(() => log.count === 2);
+    deepStrictEqual(log.values.get(0), ["committed", "plain"]);
+    await log.until(() => member.sources.get(0)?.caughtUp() === true);
+    deepStrictEqual(member.notices, [], "nothing is missing");
+  },
+);
+
 test("tombstones, empty and huge records come through", {
   partitions: 1,
   configs: { "max.message.bytes": "4000000" },
@@ -77,18 +104,22 @@ test(
 );
 
 test(
-  "without a checkpoint it begins at the log's start, whatever was committed",
-  { partitions: 1 },
+  "a checkpoint that is gone is not taken for one that never was",
+  { partitions: 2 },
   async ({ log, started, produce }) => {
     await produce({ count: 50 });
     const first = await started();
     await log.until(() => log.count === 50);
     await first.group.stop();
     log.checkpoints.clear();
-    log.values.clear();
-    await started();
-    await log.until(() => log.count === 50);
-    deepStrictEqual(log.values.get(0), numbers(0, 50));
+    const second = await started();
+    await log.until(() => second.failures.length > 0 && second.sources.has(1));
+    match(
+      String(second.failures),
+      /^KafkaRefusedError: Cannot begin partition 0 .* has read it to offset 50/,
+    );
+    deepStrictEqual(second.partitions, [1], "what was never read begins");
+    strictEqual(log.count, 50);
   },
 );
 

@@ -32,11 +32,13 @@ interface World {
 
 function makeWorld(options: {
   readonly bounds?: LogBounds | (() => Promise<LogBounds>);
+  readonly committed?: number;
   readonly marks?: QueueMarks;
   readonly startAt?: "start" | "end";
   readonly compacted?: boolean;
 } = {}): World {
   const { bounds = { start: 0, end: 1e6 }, marks = NO_MARKS, startAt = "start", compacted = false } = options;
+  const { committed = null } = options;
   const clock = new StillClock();
   const notices: string[] = [];
   const asked: string[] = [];
@@ -50,6 +52,7 @@ function makeWorld(options: {
     notice: (message) => notices.push(message),
     feed: {
       bounds: typeof bounds === "function" ? bounds : () => Promise.resolve(bounds),
+      committed: () => Promise.resolve(committed),
       seek: (offset) => asked.push(`seek ${offset}`),
       pause: () => asked.push("pause"),
       resume: () => asked.push("resume"),
@@ -187,6 +190,17 @@ Deno.test("kafka_partition_source: a position behind the log's end is refused, w
     return true;
   });
   deepStrictEqual(asked, []);
+});
+
+Deno.test("kafka_partition_source: no checkpoint where the group has committed is refused, with the way out", async () => {
+  const { source, asked } = makeWorld({ committed: 7 });
+  await rejects(source.open(null), (error: Error) => {
+    ok(error instanceof KafkaRefusedError);
+    match(error.message, /read it to offset 7.*checkpoint\.path that has it.*another source\.group/);
+    return true;
+  });
+  deepStrictEqual(asked, []);
+  strictEqual(await source.open({ partition: 0, offset: 3 }), "resumed", "the checkpoint is the truth");
 });
 
 for (

@@ -141,7 +141,7 @@ runTest("a state of another partition count, bucket or guard is refused, with bo
   await Deno.writeTextFile(files.input, file(...VISIT));
   equal((await runFencepost(files.args)).status, 0);
   const changed: readonly (readonly [string, RegExp])[] = [
-    ["partitions=4", /partitions was 16 and is now 4.*another --state directory/],
+    ["partitions=4", /partitions was 16 and is now 4.*name another checkpoint.path \(--state\)/],
     ["identity.bucket=3s", /identity\.bucket \(µs\) was 2000000 and is now 3000000/],
     ["identity.guard=100ms", /identity\.guard \(µs\) was 200000 and is now 100000/],
   ];

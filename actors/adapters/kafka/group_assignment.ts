@@ -52,7 +52,8 @@ export interface GroupMemory {
 /** See the module's header. */
 export interface GroupAssignmentOptions {
   readonly topic: string;
-  readonly log: Pick<TopicLog, "bounds">;
+  readonly group: string;
+  readonly log: Pick<TopicLog, "bounds" | "committed">;
   readonly clock: Clock;
   readonly times: GroupTimes;
   readonly marks: QueueMarks;
@@ -208,10 +209,11 @@ export class GroupAssignment implements GroupHooks {
   }
 
   #feedOf(partition: number): PartitionFeed {
-    const { topic, log } = this.#options;
+    const { topic, group, log } = this.#options;
     const ofPartition = [{ topic, partitions: [partition] }];
     return {
       bounds: () => log.bounds(partition),
+      committed: () => log.committed(group, partition),
       seek: (offset) => this.#membership?.seek({ topic, partition, offset: String(offset) }),
       pause: () => this.#membership?.pause(ofPartition),
       // While all are being let go of, one that opens late must not bring new records.

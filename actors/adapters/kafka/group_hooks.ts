@@ -21,6 +21,7 @@
 import type { Assigner } from "kafkajs";
 import ConsumerGroup from "kafkajs/src/consumer/consumerGroup.js";
 import type { FetchedBatch } from "./fetched_batch.ts";
+import { mendKafkajs } from "./mend_kafkajs.ts";
 
 interface TopicPartitions {
   readonly topic: string;
@@ -76,6 +77,7 @@ export function hookGroup(assigner: Assigner, hooks: GroupHooks): void {
   hooksByAssigner.set(assigner, hooks);
   if (wrapped) return;
   wrapped = true;
+  mendKafkajs();
   wrapMethods(ConsumerGroup.prototype as unknown as GroupMethods);
 }
 

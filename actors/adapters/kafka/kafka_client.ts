@@ -11,17 +11,10 @@
  *
  * @module
  */
-import {
-  CompressionCodecs,
-  CompressionTypes,
-  Kafka,
-  type KafkaConfig as KafkaOptions,
-  logLevel,
-  type SASLOptions,
-} from "kafkajs";
+import { Kafka, type KafkaConfig as KafkaOptions, logLevel, type SASLOptions } from "kafkajs";
 import type { KafkaConfig, KafkaSasl, KafkaSsl } from "../../../lib/kafka_config.ts";
 import { UnavailableError } from "../../ports.ts";
-import { decompressLz4, decompressSnappy, decompressZstd } from "./compression.ts";
+import { mendKafkajs } from "./mend_kafkajs.ts";
 
 /** Trying again can't help: a right, a password, a topic or a setting is missing or wrong. The message says what to do. */
 export class KafkaRefusedError extends Error {
@@ -67,7 +60,7 @@ export async function createKafka(
   config: KafkaConfig,
   options: { readonly notice: (message: string) => void },
 ): Promise<Kafka> {
-  registerCodecs();
+  mendKafkajs();
   const kafkaOptions: KafkaOptions = {
     brokers: [...config.brokers],
     clientId: config.clientId,
@@ -210,15 +203,4 @@ function quietLog(notice: (message: string) => void): (entry: { log: { message: 
   return ({ log: { message } }) => {
     if (message.startsWith("Unhandled")) notice(`Kafka: ${message}`);
   };
-}
-
-/** Topics may be compressed by their producers; for all but gzip kafkajs has codecs that throw, which these replace. */
-function registerCodecs(): void {
-  const readOnly = (decompress: (bytes: Uint8Array) => Uint8Array) => () => ({
-    compress: (): Promise<never> => Promise.reject(new Error("Fencepost does not compress with this codec")),
-    decompress: (bytes: Uint8Array): Promise<Uint8Array> => Promise.resolve(decompress(bytes)),
-  });
-  CompressionCodecs[CompressionTypes.Snappy] = readOnly(decompressSnappy);
-  CompressionCodecs[CompressionTypes.LZ4] = readOnly(decompressLz4);
-  CompressionCodecs[CompressionTypes.ZSTD] = readOnly(decompressZstd);
 }

@@ -204,10 +204,11 @@ export class KafkaGroup {
   #createAssignment(
     { log, compacted, joined }: { log: TopicLog; compacted: boolean; joined: () => void },
   ): GroupAssignment {
-    const { topic, notice, assigned, revoked, startAt = "start" } = this.#options;
+    const { topic, group, notice, assigned, revoked, startAt = "start" } = this.#options;
     const { heartbeatIntervalMs, rebalanceTimeoutMs, marks } = this.#limits;
     return new GroupAssignment({
       topic,
+      group,
       log,
       clock: this.#clock,
       times: {

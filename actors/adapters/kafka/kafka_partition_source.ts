@@ -8,7 +8,8 @@
  * ```
  *
  * **The checkpoint is the truth, a committed offset a hint.** `open` seeks to the checkpoint's position; `acknowledge`
- * commits for those who watch the lag, and nothing is ever read from there.
+ * commits for those who watch the lag, and nothing is ever read from there. Where there is an offset but no checkpoint,
+ * there was one, on another host or in a state that is lost: to begin afresh would tell all of it again, so that is refused.
  *
  * **Where the log no longer has the position.** Retention may have passed it: that is said, with the count, and reading
  * goes on at the log's start, since what is gone stays gone. A position *behind the end* is refused: the topic was made
@@ -32,6 +33,7 @@ import type { Json } from "../../../lib/json.ts";
 import type { RecordBatch } from "../../../lib/record_batch.ts";
 import { type Clock, type Source, UnavailableError } from "../../ports.ts";
 import { type FetchedBatch, packBatch } from "./fetched_batch.ts";
+import { KafkaRefusedError } from "./kafka_client.ts";
 import { parseKafkaPosition } from "./kafka_position.ts";
 import { type LogBounds, LogCursor } from "./log_cursor.ts";
 
@@ -40,9 +42,11 @@ export const PROOF_US = 1_000_000;
 /** Columns of a record beside its bytes. */
 const COLUMN_BYTES = 32;
 
-/** What a source asks of the group that it belongs to, about its own partition. None but `bounds` waits. */
+/** What a source asks of the group that it belongs to, about its own partition. Only `bounds` and `committed` wait. */
 export interface PartitionFeed {
   bounds(): Promise<LogBounds>;
+  /** The offset that the group has committed; null where it has none. */
+  committed(): Promise<number | null>;
   /** The next fetch begins there. */
   seek(offset: number): void;
   pause(): void;
@@ -127,7 +131,7 @@ export class KafkaPartitionSource implements Source {
   }
 
   /**
-   * @throws {KafkaRefusedError} where the position is behind the log's end
+   * @throws {KafkaRefusedError} where the position is behind the log's end, or missing though there was one
    * @throws {PartitionRevokedError} where the partition is no longer this member's
    */
   async open(position: Json | null): Promise<"resumed" | "started"> {
@@ -140,9 +144,11 @@ export class KafkaPartitionSource implements Source {
     }
     this.#hash ??= await xxhash();
     const bounds = await this.#options.feed.bounds();
+    const committed = known === null ? await this.#options.feed.committed() : null;
     this.#checkOwned();
     assert(opening === this.#opening, "a source is opened by one at a time");
     if (known !== null) this.#cursor.resume(known.offset, bounds);
+    else if (committed !== null) throw this.#lostState(committed);
     else this.#cursor.begin(this.#options.startAt === "start" ? bounds.start : bounds.end);
     this.#state = "open";
     this.#options.feed.seek(this.#cursor.next);
@@ -307,6 +313,13 @@ export class KafkaPartitionSource implements Source {
 
   #checkOwned(): void {
     if (this.#state === "revoked") throw this.#revokedError();
+  }
+
+  #lostState(committed: number): KafkaRefusedError {
+    return new KafkaRefusedError(
+      `Cannot begin ${this.#described()}: its group has read it to offset ${committed}, so there is a state of it, on another ` +
+        `host or lost. Name the checkpoint.path that has it, or begin afresh with another source.group`,
+    );
   }
 
   #revokedError(): PartitionRevokedError {

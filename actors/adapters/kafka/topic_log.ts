@@ -1,6 +1,6 @@
 /**
- * What a source asks about a topic's log beside reading it: where each partition begins and ends, and whether it is
- * compacted.
+ * What a source asks about a topic's log beside reading it: where each partition begins and ends, how far a group has
+ * read it, and whether it is compacted.
  *
  * After a rebalance all partitions ask at once, and one answer holds for all of them; so those who ask while a question
  * is under way share the next one. Not that one: what it will answer may be older than the position that is to be
@@ -43,6 +43,24 @@ export class TopicLog {
     throw new UnavailableError(
       `Cannot read partition ${partition} of ${this.#topic}: the broker does not know it`,
     );
+  }
+
+  /**
+   * Where the group has said that it has read a partition to; null where it has not.
+   *
+   * @throws {UnavailableError} where the broker doesn't answer
+   */
+  async committed(group: string, partition: number): Promise<number | null> {
+    try {
+      const admin = await this.#connected();
+      const topics = await admin.fetchOffsets({ groupId: group, topics: [this.#topic] });
+      const answer = topics[0]?.partitions.find((of) => of.partition === partition);
+      return answer === undefined || Number(answer.offset) < 0 ? null : Number(answer.offset);
+    } catch (error) {
+      this.#forget();
+      const { message } = explainKafkaFailure(error, `ask for the offsets that group ${group} has committed`);
+      throw new UnavailableError(message, { cause: error });
+    }
   }
 
   /** Whether the broker may take records out of the middle of the log. Also where it doesn't tell: that needs a right. */

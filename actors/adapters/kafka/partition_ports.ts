@@ -1,0 +1,118 @@
+/**
+ * What a partition of the source's topic writes to: its triggers, its dead letters and its state.
+ *
+ * | | |
+ * |---|---|
+ * | triggers, dead letters | topics, or files with `{partition}` in their names |
+ * | state, `checkpoint.path` | `kafka:TOPIC`, the same partition of a compacted topic; the address of a Deno KV server; or a directory, with one in it for each partition, on this host alone |
+ *
+ * Each writer to Kafka has a transactional id of its own, the same in every process of the deployment: that is what fences
+ * a process off which was stopped and wakes up after its partition went to another.
+ *
+ * @module
+ */
+import type { Kafka } from "kafkajs";
+import { join } from "node:path";
+import type { Config } from "../../../lib/config.ts";
+import type { CheckpointStore, Sink } from "../../ports.ts";
+import { KvServerStore } from "../kv_server_store.ts";
+import { KvStore } from "../kv_store.ts";
+import { NdjsonSink } from "../ndjson_sink.ts";
+import { KafkaRefusedError, partitionCount } from "./kafka_client.ts";
+import { KafkaDeadLetters } from "./kafka_dead_letters.ts";
+import { KafkaSink } from "./kafka_sink.ts";
+import { KafkaStore } from "./kafka_store.ts";
+
+/** See the module's header. */
+export class PartitionPorts {
+  readonly #kafka: Kafka;
+  readonly #config: Config;
+  /** How many the source has. */
+  #partitions = 0;
+
+  constructor(kafka: Kafka, config: Config) {
+    this.#kafka = kafka;
+    this.#config = config;
+  }
+
+  /** Whether other hosts see the same state. */
+  get isShared(): boolean {
+    return /^(kafka:|https?:)/.test(this.#config.checkpoint.path);
+  }
+
+  /**
+   * Looks whether the topics are there and go together.
+   *
+   * @throws {KafkaRefusedError} where they don't
+   * @throws {UnavailableError} where no broker answers
+   */
+  async check(): Promise<void> {
+    const { source, sink, deadLetters } = this.#config;
+    this.#partitions = await partitionCount(this.#kafka, source.topic);
+    if (deadLetters.type === "kafka") await partitionCount(this.#kafka, deadLetters.topic);
+    if (sink.type !== "kafka") return;
+    const outputs = await partitionCount(this.#kafka, sink.topic);
+    if (outputs >= this.#partitions) return;
+    throw new KafkaRefusedError(
+      `Cannot write to ${sink.topic}: it has ${outputs} partitions and ${source.topic} has ${this.#partitions}, and the ` +
+        `triggers of each go to the one of the same number`,
+    );
+  }
+
+  /** Where triggers go. */
+  sink(partition: number, notice: (message: string) => void): Sink {
+    const { sink, deployment } = this.#config;
+    if (sink.type === "ndjson") return file(sink.path, partition, notice);
+    return new KafkaSink({
+      kafka: this.#kafka,
+      topic: sink.topic,
+      partition,
+      transactionalId: this.#transactionalId(partition, "triggers"),
+      cloudevents: sink.cloudevents ? { source: `/fencepost/${deployment}` } : false,
+      notice,
+    });
+  }
+
+  /** Where dead letters go. */
+  deadLetters(partition: number, notice: (message: string) => void): Sink {
+    const { deadLetters, source } = this.#config;
+    if (deadLetters.type === "ndjson") return file(deadLetters.path, partition, notice);
+    return new KafkaDeadLetters({
+      kafka: this.#kafka,
+      topic: deadLetters.topic,
+      sourceTopic: source.topic,
+      sourcePartition: partition,
+      transactionalId: this.#transactionalId(partition, "dead-letters"),
+      notice,
+    });
+  }
+
+  /** Where its checkpoints are. */
+  store(partition: number, notice: (message: string) => void): CheckpointStore {
+    const { checkpoint: { path }, source: { topic } } = this.#config;
+    const split = `${topic}-${partition}`;
+    if (path.startsWith("kafka:")) {
+      return new KafkaStore({
+        kafka: this.#kafka,
+        topic: path.slice("kafka:".length),
+        partition,
+        partitions: this.#partitions,
+        split,
+        transactionalId: this.#transactionalId(partition, "state"),
+        notice,
+      });
+    }
+    if (this.isShared) return new KvServerStore({ url: path, split });
+    // A directory each, since a process locks its own: others on this host may have the other partitions.
+    return new KvStore({ directory: join(path, split), split });
+  }
+
+  #transactionalId(partition: number, of: "triggers" | "dead-letters" | "state"): string {
+    const { deployment, source: { topic } } = this.#config;
+    return `${deployment}-${topic}-${partition}-${of}`;
+  }
+}
+
+function file(path: string, partition: number, onNotice: (message: string) => void): Sink {
+  return new NdjsonSink({ path: path.replaceAll("{partition}", String(partition)), onNotice });
+}

@@ -1,0 +1,31 @@
+/**
+ * What a run works on: one file or pipe, or the partitions of a topic that a group hands out.
+ *
+ * @module
+ */
+import type { Opened, SplitParts, SplitReport } from "../split_actor.ts";
+
+/** What is the same for every split of a process. */
+export type CommonParts = Pick<SplitParts, "config" | "clock" | "ticker" | "identity" | "rules" | "notice">;
+
+/** The work of a process. */
+export interface Job {
+  /** Resolves when the input has ended, or all that was taken is done after {@link stop}. */
+  run(): Promise<void>;
+  /** Takes nothing more. */
+  stop(): void;
+  /** How it is doing; null before anything has opened. */
+  report(): SplitReport | null;
+}
+
+/** What a split has gone on with, for the line that says that it did. */
+export function describeState(report: SplitReport, { readBack }: Opened): string {
+  const known = [
+    `${report.read} records read`,
+    `${report.pairs} pairs`,
+    `${report.pendingDwells} pending dwells`,
+    `${report.windowIds} ids in the window`,
+  ];
+  if (readBack > 0) known.push(`${readBack} lines read back from the outputs`);
+  return known.join(", ");
+}

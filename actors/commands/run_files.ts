@@ -1,0 +1,86 @@
+/**
+ * A run over a file or a pipe: one split, its outputs and its state on this host.
+ *
+ * @module
+ */
+import { SharedCount } from "../../lib/partition.ts";
+import { KvStore } from "../adapters/kv_store.ts";
+import { NdjsonSink } from "../adapters/ndjson_sink.ts";
+import { NdjsonSource } from "../adapters/ndjson_source.ts";
+import type { Opened, SplitReport } from "../split_actor.ts";
+import { type SplitPorts, System } from "../system.ts";
+import { type CommonParts, describeState, type Job } from "./job.ts";
+
+/** See the module's header. */
+export class FileJob implements Job {
+  readonly #parts: CommonParts;
+  readonly #system: System;
+  // A restart from the checkpoint goes on; only the first start was told to read from the beginning.
+  #fromStart: boolean;
+
+  constructor(parts: CommonParts) {
+    const { config, clock, notice } = parts;
+    this.#parts = parts;
+    this.#fromStart = config.source.fromStart;
+    this.#system = new System({
+      clock,
+      notice,
+      opened: (opened) => {
+        this.#fromStart = false;
+        this.#sayOpened(opened);
+      },
+      ports: () => this.#ports(),
+      split: (ports) => {
+        sayWeaker(ports, notice);
+        return { ...parts, ...ports, pairBound: new SharedCount(config.pairs.capacity) };
+      },
+    });
+  }
+
+  async run(): Promise<void> {
+    await this.#system.run();
+  }
+
+  stop(): void {
+    this.#system.stop();
+  }
+
+  report(): SplitReport | null {
+    return this.#system.report();
+  }
+
+  #ports(): SplitPorts {
+    const { config: { source, sink, deadLetters, checkpoint }, notice: onNotice } = this.#parts;
+    return {
+      source: new NdjsonSource({ ...source, fromStart: this.#fromStart, onNotice }),
+      sink: new NdjsonSink({ path: sink.path, onNotice }),
+      deadLetters: new NdjsonSink({ path: deadLetters.path, onNotice }),
+      store: new KvStore({ directory: checkpoint.path, split: "ndjson" }),
+    };
+  }
+
+  #sayOpened(opened: Opened): void {
+    const report = this.report();
+    if (!opened.resumed || report === null) return;
+    const { config, notice } = this.#parts;
+    notice(
+      `Going on from the state in ${config.checkpoint.path} (${describeState(report, opened)}). ` +
+        `To begin afresh, use another --state directory or delete this one`,
+    );
+  }
+}
+
+function sayWeaker({ source, sink }: SplitPorts, notice: (message: string) => void): void {
+  if (!source.rereadable) {
+    notice(
+      `The input ${source.name} is a pipe and can't be read again: what was read since the last checkpoint is gone if ` +
+        `this process is killed`,
+    );
+  }
+  if (!sink.readable) {
+    notice(
+      `The output ${sink.name} can't be read back: after a crash, triggers since the last checkpoint come again, ` +
+        `with the same ids (at least once)`,
+    );
+  }
+}

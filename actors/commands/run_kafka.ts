@@ -1,0 +1,126 @@
+/**
+ * A run over a topic: as many splits as the group gives to this process, for as long as it gives them.
+ *
+ * @module
+ */
+import { assert } from "../../lib/assert.ts";
+import { SharedCount } from "../../lib/partition.ts";
+import { createKafka } from "../adapters/kafka/kafka_client.ts";
+import { KafkaGroup } from "../adapters/kafka/kafka_group.ts";
+import type { KafkaPartitionSource } from "../adapters/kafka/kafka_partition_source.ts";
+import { PartitionPorts } from "../adapters/kafka/partition_ports.ts";
+import { type Source, UnavailableError } from "../ports.ts";
+import type { SplitParts, SplitReport } from "../split_actor.ts";
+import { SplitGroup } from "../split_group.ts";
+import { type CommonParts, describeState, type Job } from "./job.ts";
+import { sumReports } from "./summary.ts";
+
+const FIRST_PAUSE_US = 500_000;
+const PAUSE_US_MAX = 15_000_000;
+
+/** See the module's header. */
+export class KafkaJob implements Job {
+  readonly #parts: CommonParts;
+  readonly #pairs: SharedCount;
+  readonly #stopping = new AbortController();
+  #splits: SplitGroup | null = null;
+
+  constructor(parts: CommonParts) {
+    const { config } = parts;
+    // A partition of the topic is one of ours as well: the group shares them out, not we.
+    this.#parts = { ...parts, config: { ...config, partitions: 1 } };
+    this.#pairs = new SharedCount(config.pairs.capacity);
+  }
+
+  async run(): Promise<void> {
+    const { config: { kafka: settings, source: { topic, group }, checkpoint }, clock, notice } = this.#parts;
+    assert(settings !== null, "a topic comes with a way to it");
+    const kafka = await createKafka(settings, { notice });
+    const ports = new PartitionPorts(kafka, this.#parts.config);
+    await this.#reach(ports);
+    if (this.#stopping.signal.aborted) return;
+    if (!ports.isShared) {
+      notice(
+        `The state is in ${checkpoint.path}, on this host alone: start no other host in group ${group}, or give ` +
+          `"kafka:TOPIC" or the address of a Deno KV server as checkpoint.path, so that the state follows its partition`,
+      );
+    }
+    const splits = new SplitGroup({
+      clock,
+      notice,
+      parts: (source) => this.#splitParts(source, ports),
+      opened: (name, opened, report) => {
+        notice(`${name}: ${opened.resumed ? `going on (${describeState(report, opened)})` : "beginning"}`);
+      },
+    });
+    this.#splits = splits;
+    const failed = Promise.withResolvers<never>();
+    failed.promise.catch(() => {});
+    const members = new KafkaGroup({
+      kafka,
+      topic,
+      group,
+      notice,
+      assigned: (source) => splits.assigned(source, this.#nameOf(source)),
+      revoked: (_partition, source) => splits.revoked(source),
+      failed: failed.reject,
+    });
+    try {
+      const stopped = members.start().then(() => this.#stopped());
+      await Promise.race([splits.failed, failed.promise, stopped, this.#stopped()]);
+    } finally {
+      await members.stop();
+    }
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  report(): SplitReport | null {
+    return sumReports(this.#splits?.reports() ?? []);
+  }
+
+  #stopped(): Promise<void> {
+    const { signal } = this.#stopping;
+    return new Promise((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+
+  /** Looks at the topics, for as long as it takes to reach a broker. */
+  async #reach(ports: PartitionPorts): Promise<void> {
+    const { clock, notice } = this.#parts;
+    const { signal } = this.#stopping;
+    for (let pauseUs = FIRST_PAUSE_US; !signal.aborted; pauseUs = Math.min(2 * pauseUs, PAUSE_US_MAX)) {
+      try {
+        await ports.check();
+        return;
+      } catch (error) {
+        if (!(error instanceof UnavailableError)) throw error;
+        notice(`${error.message}; trying again in ${pauseUs / 1e6} s`);
+        await clock.delay(pauseUs, signal).catch(() => {});
+      }
+    }
+  }
+
+  #splitParts(source: Source, ports: PartitionPorts): SplitParts {
+    const { partition } = source as KafkaPartitionSource;
+    const name = this.#nameOf(source as KafkaPartitionSource);
+    const notice = (message: string): void => this.#parts.notice(`${name}: ${message}`);
+    return {
+      ...this.#parts,
+      source,
+      sink: ports.sink(partition, notice),
+      deadLetters: ports.deadLetters(partition, notice),
+      store: ports.store(partition, notice),
+      pairBound: new SharedCount(this.#pairs.capacity, this.#pairs),
+      notice,
+    };
+  }
+
+  #nameOf({ name, partition }: KafkaPartitionSource): string {
+    return `${name}[${partition}]`;
+  }
+}
