@@ -131,7 +131,8 @@ async function makeTopic(
       try {
         const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
         const led = topics[0]?.partitions.filter(({ leader }) => leader >= 0).length ?? 0;
-        if (led === partitions) return topic;
+        // Metadata is there a moment before the leader knows that it is one.
+        if (led === partitions && (await admin.fetchTopicOffsets(topic)).length === partitions) return topic;
       } catch {
         // Not yet known to the broker that was asked.
       }

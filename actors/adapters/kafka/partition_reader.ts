@@ -188,7 +188,7 @@ export class PartitionReader {
       });
       return only(responses.flatMap(({ partitions }) => partitions));
     } catch (error) {
-      throw sortKafkaFailure(
+      throw this.#sort(
         error,
         `read partition ${this.#partition} of topic ${this.#topic} at offset ${offset}`,
       );
@@ -203,8 +203,16 @@ export class PartitionReader {
       });
       return Number(only(responses.flatMap(({ partitions }) => partitions)).offset);
     } catch (error) {
-      throw sortKafkaFailure(error, `learn where partition ${this.#partition} of topic ${this.#topic} ends`);
+      throw this.#sort(error, `learn where partition ${this.#partition} of topic ${this.#topic} ends`);
     }
+  }
+
+  /** The metadata had the partition and its leader: one that does not know it yet, or not any more, will. */
+  #sort(error: unknown, doing: string): Error {
+    const isUnknown = error instanceof Error && "type" in error &&
+      error.type === "UNKNOWN_TOPIC_OR_PARTITION";
+    if (!isUnknown) return sortKafkaFailure(error, doing);
+    return new UnavailableError(`Cannot ${doing}: its leader does not know it yet`, { cause: error });
   }
 }
 
