@@ -20,8 +20,8 @@ export interface Setting {
   /** Dotted. */
   readonly key: string;
   readonly value: Json;
-  /** Only a better default: what the file or another setting says holds. */
-  readonly unlessGiven?: true;
+  /** Only a better default: holds unless the file or another setting has one of these keys. */
+  readonly unlessGiven?: readonly string[];
 }
 
 /** Where the configuration comes from: the defaults, the file over them, the settings over that, the last one first. */
@@ -154,9 +154,14 @@ function runArguments(given: GivenFlags): RunArguments {
   const partitions = given.value("partitions");
   if (partitions !== null) settings.push({ key: "partitions", value: jsonOrText(partitions) });
   const state = given.value("state");
-  if (state !== null) {
+  // A directory has room for the dead letters, too.
+  if (state !== null && !/^(kafka:|https?:)/.test(state)) {
     const path = `${state.replace(/\/+$/, "")}/dead-letters.ndjson`;
-    settings.push({ key: "dead_letters.path", value: path, unlessGiven: true });
+    settings.push({
+      key: "dead_letters.path",
+      value: path,
+      unlessGiven: ["dead_letters.path", "dead_letters.topic"],
+    });
   }
   const summary = given.value("summary") ?? "text";
   if (summary !== "text" && summary !== "json") {

@@ -25,12 +25,12 @@ export async function loadConfig(
   { file, settings }: ConfigArguments,
   readText: (path: string) => Promise<string>,
 ): Promise<Config> {
-  let json = file === null ? {} : await readJson(file, readText);
-  for (const { key, value, unlessGiven } of settings) {
-    if (unlessGiven === true && hasKey(json, key)) continue;
-    json = setConfigKey(json, key, value);
-  }
-  return parseConfig(json);
+  const base = file === null ? {} : await readJson(file, readText);
+  const asked = settings.reduce<Json>((json, { key, value, unlessGiven = [] }) => {
+    const isGiven = unlessGiven.some((other) => hasKey(json, other));
+    return isGiven ? json : setConfigKey(json, key, value);
+  }, base);
+  return parseConfig(asked);
 }
 
 async function readJson(path: string, readText: (path: string) => Promise<string>): Promise<Json> {

@@ -38,7 +38,11 @@ Deno.test("parseArguments: run with all flags, in both spellings", () => {
       { key: "source.live", value: true },
       { key: "source.from_start", value: false },
       { key: "partitions", value: 4 },
-      { key: "dead_letters.path", value: "dir/dead-letters.ndjson", unlessGiven: true },
+      {
+        key: "dead_letters.path",
+        value: "dir/dead-letters.ndjson",
+        unlessGiven: ["dead_letters.path", "dead_letters.topic"],
+      },
     ],
   };
   const expected = { command: "run", config, summary: "json", printConfig: true };
@@ -93,7 +97,7 @@ Deno.test("parseArguments: the state's directory holds the dead letters", () => 
     const parsed = parseArguments(["run", "--state", `${directory}`]);
     deepStrictEqual(parsed.command === "run" && parsed.config.settings, [
       { key: "checkpoint.path", value: directory },
-      { key: "dead_letters.path", value: path, unlessGiven: true },
+      { key: "dead_letters.path", value: path, unlessGiven: ["dead_letters.path", "dead_letters.topic"] },
     ]);
   }
 });

@@ -54,6 +54,22 @@ Deno.test("loadConfig: --state moves the dead letters unless they are given", as
   }
 });
 
+Deno.test("loadConfig: --state moves no dead letters that go to a topic, and none to where there is no directory", async () => {
+  const kafka = { brokers: ["localhost:9092"] };
+  const source = { type: "kafka", topic: "in" };
+  const topics = { kafka, source, sink: { type: "kafka", topic: "out" } };
+  const files = {
+    "topic.json": JSON.stringify({ ...topics, dead_letters: { type: "kafka", topic: "dead" } }),
+    "file.json": JSON.stringify({ ...topics, dead_letters: { path: "dead-{partition}" } }),
+  };
+  for (const state of ["kafka:state", "https://kv.example", "directory"]) {
+    const toTopic = await load(["--config", "topic.json", "--state", state], files);
+    deepStrictEqual([toTopic.checkpoint.path, toTopic.deadLetters.topic], [state, "dead"]);
+    const toFile = await load(["--config", "file.json", "--state", state], files);
+    strictEqual(toFile.deadLetters.path, "dead-{partition}");
+  }
+});
+
 Deno.test("loadConfig: checked is what comes out of all layers", async () => {
   const files = { "c.json": '\uFEFF{"identity":{"guard":"1s"}}' };
   strictEqual(
