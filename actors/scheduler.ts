@@ -47,6 +47,11 @@ export class Scheduler {
     return this.#queued.size === 0 && !this.#running;
   }
 
+  /** Whether {@link stop} was called: what has not been done by then never will be. */
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
   /** Resolves when no actor wants a turn, since each has done what it can; at once where that is so now. */
   whenIdle(): Promise<void> {
     if (!this.#running) return Promise.resolve();

@@ -249,6 +249,8 @@ export class SplitActor {
     } finally {
       unsubscribe();
       this.#scheduler.stop();
+      // After a failure, what still reads would take records that the next one on this source is to have.
+      this.stop();
     }
   }
 
@@ -627,6 +629,8 @@ export class SplitActor {
   async #drain(): Promise<void> {
     const { clock } = this.#parts;
     while (!this.#isIdle()) {
+      // After a failure nobody waits for this any more, and it would go round for ever.
+      if (this.#scheduler.stopped) throw STOPPED;
       await this.#triggers.settled();
       this.#wakeAll();
       await clock.nextTurn();

@@ -261,3 +261,36 @@ Deno.test("split: a record without an ingest time, far ahead of all others, brin
   equal(notices.length, 1);
   match(notices[0] ?? "", /without an ingest time.*Give ingest_time/);
 });
+
+Deno.test("split: after a failure nothing of it goes on, neither reading nor waiting for room", async () => {
+  class CountingClock extends SimulatedClock {
+    turns = 0;
+    override nextTurn(): Promise<void> {
+      this.turns++;
+      return new Promise((resolve) => setTimeout(resolve, 0));
+    }
+  }
+  class CountingSource extends SimulatedSource {
+    reads = 0;
+    override read(signal: AbortSignal): Promise<RecordBatch | null> {
+      this.reads++;
+      return super.read(signal);
+    }
+  }
+  for (const batchRecords of [1, 64, 500]) {
+    const world = new World();
+    const clock = new CountingClock(NOON_US);
+    const source = new CountingSource(world, comeAndGo(2000), { batchRecords });
+    const fault = new Error("the disk is full");
+    const sink = failing(new SimulatedSink(world, world.triggers), "write", fault);
+    // So few may wait that each piece waits until those before it have been taken.
+    const { split } = await makeSplit({ dwell: { waiting_capacity: 100 } }, { world, clock, source, sink });
+    await split.open();
+    await rejects(split.run(), fault);
+    await split.halt();
+    await quiesce();
+    const before = [clock.turns, source.reads];
+    await quiesce();
+    deepEqual([clock.turns, source.reads], before, `batches of ${batchRecords}`);
+  }
+});
