@@ -11,7 +11,7 @@
  */
 
 /** Version of all that a checkpoint consists of. */
-export const CHECKPOINT_FORMAT = 2;
+export const CHECKPOINT_FORMAT = 3;
 
 /** Bytes of a chunk at most. */
 export const CHUNK_BYTES_MAX = 60 * 1024;

@@ -156,7 +156,7 @@ export class Partition {
     this.#ordered = config.emit === "ordered";
     const { identity, dwell } = config;
     this.window = new DedupWindow({ ttlUs: identity.ttlUs, capacity: identity.capacity });
-    this.waiting = new ReorderBuffer({ tracksClocks: this.#ordered });
+    this.waiting = new ReorderBuffer({ ordered: this.#ordered });
     // While a pair is inside, the END of its visit is its next deadline.
     this.#wheel = new TimingWheel(this.pairs.links, {
       segments: this.pairs.times,
@@ -628,11 +628,11 @@ export class Partition {
     if (timeUs < this.pairs.time(row, APPLIED)) {
       // Only behind the end of an input that was declared complete and grew after all.
       this.#earnOld(row, [entry]);
-      if (this.#ordered && kind !== KIND_STALE) this.counters.absorbed++;
+      if (waiting.untold(entry)) this.counters.absorbed++;
     } else {
       const visitStartUs = this.pairs.time(row, ENTER);
       const applied = this.#dwell.apply(row, kind, timeUs, seqKey);
-      if (this.#ordered && kind !== KIND_STALE) this.#tellInOrder(entry, row, applied, visitStartUs);
+      if (waiting.untold(entry)) this.#tellInOrder(entry, row, applied, visitStartUs);
     }
     this.#releaseEntry(entry);
   }

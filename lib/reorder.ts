@@ -13,7 +13,7 @@
  * @module
  */
 import { assert } from "./assert.ts";
-import type { Kind } from "./kind.ts";
+import { type Kind, KIND_STALE } from "./kind.ts";
 import type { TransitionBatch } from "./transition_batch.ts";
 import { LINK_SEGMENT_BITS, NO_ROW, TimingWheel, WheelLinks } from "./timing_wheel.ts";
 
@@ -30,6 +30,8 @@ const BEYOND_WINDOW = 8;
 const HELD = 16;
 const EXTRAS = 32;
 const LIVE = 64;
+/** Its trigger is yet to leave, when it is applied: kept with it, since a restart may be told to emit on arrival. */
+const UNTOLD = 128;
 
 /** Words an entry: row, flags, next and previous of the wheel. */
 const WORDS = 4;
@@ -121,10 +123,11 @@ export class ReorderBuffer {
   /**
    * An empty buffer.
    *
-   * @param options `tracksClocks`: whether {@link oldestClockUs} will be asked for, as where triggers leave in order
+   * @param options `ordered`: whether triggers leave in order, so that what waits is untold, and {@link oldestClockUs}
+   * will be asked for
    */
-  constructor(options: { readonly tracksClocks: boolean }) {
-    this.#byArrival = options.tracksClocks ? [] : null;
+  constructor(options: { readonly ordered: boolean }) {
+    this.#byArrival = options.ordered ? [] : null;
     const links = new WheelLinks(this.#words, { stride: WORDS, offset: LINKS });
     this.#wheel = new TimingWheel(links, { segments: this.#numbers, stride: NUMBERS, offset: TIME });
   }
@@ -191,6 +194,11 @@ export class ReorderBuffer {
     return (this.#flags(entry) & BEYOND_WINDOW) !== 0;
   }
 
+  /** Whether its trigger is yet to leave. */
+  untold(entry: number): boolean {
+    return (this.#flags(entry) & UNTOLD) !== 0;
+  }
+
   /** What only some entries have. */
   extras(entry: number): EntryExtras | undefined {
     return this.#extras.size === 0 ? undefined : this.#extras.get(entry);
@@ -209,7 +217,8 @@ export class ReorderBuffer {
     beyondWindow: boolean,
     extras: EntryExtras | null,
   ): void {
-    const flags = batch.kind(i) | (beyondWindow ? BEYOND_WINDOW : 0);
+    const untold = this.#byArrival !== null && batch.kind(i) !== KIND_STALE;
+    const flags = batch.kind(i) | (beyondWindow ? BEYOND_WINDOW : 0) | (untold ? UNTOLD : 0);
     const entry = this.#allocate(row, flags, extras);
     const numbers = this.#numbers[entry >>> SEGMENT_BITS] as Float64Array;
     const base = (entry & SEGMENT_MASK) * NUMBERS;

@@ -11,6 +11,7 @@ import { runWithCrashes } from "../sim/engine.ts";
 import { SimulatedSource, SimulatedStore, World } from "../sim/simulated_ports.ts";
 import {
   comeAndGo,
+  kindsIn,
   makeSplit,
   NOON_US,
   quiesce,
@@ -161,4 +162,26 @@ Deno.test("split: another input over the kept state has its own dead letters", a
   const tomorrow = [recordAt(60, { device: "truck-3" }), "{", recordAt(61, { device: "truck-4" }), "[]"];
   await runThrough(OFTEN, { world, source: new AnotherFile(world, tomorrow, { batchRecords: 9 }) });
   deepEqual(refusalsIn(world.deadLetters).slice(2), ["2 MALFORMED_JSON", "4 NOT_AN_OBJECT"]);
+});
+
+Deno.test("split: what waited to leave in order leaves once, though the next start emits on arrival, and the other way", async () => {
+  const lines = [
+    recordAt(-3600),
+    recordAt(-3598, { kind: "EXIT" }),
+    recordAt(-3597, { device: "truck-2" }),
+    recordAt(-3596.5, { device: "truck-2", kind: "STALE" }),
+  ];
+  for (const [before, after] of [["ordered", "arrival"], ["arrival", "ordered"]] as const) {
+    const world = new World();
+    await runThrough({ emit: before, source: { at_eof: "hold" } }, { world, lines });
+    deepEqual(kindsIn(world.triggers), before === "ordered" ? [] : ["ENTER", "EXIT", "ENTER"]);
+    // A copy meets the one that waits.
+    const { split } = await runThrough({ emit: after }, {
+      world,
+      lines: [...lines, recordAt(-3597, { device: "truck-2" })],
+    });
+    deepEqual(kindsIn(world.triggers).toSorted(), ["ENTER", "ENTER", "EXIT"], `${before}, then ${after}`);
+    const { counters: { received, suppressed, silent, absorbed } } = split.report();
+    deepEqual([received, suppressed + absorbed, silent], [5, 1, 1]);
+  }
 });

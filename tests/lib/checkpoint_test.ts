@@ -412,7 +412,7 @@ Deno.test("checkpoint: another format is refused, by its checksum or by its numb
   store.manifest[8] = CHECKPOINT_FORMAT + 1;
   throws(() => Life.restored(config, 2, store), DamagedCheckpointError);
   new DataView(store.manifest.buffer).setBigUint64(0, checksum(store.manifest.subarray(8)), true);
-  throws(() => Life.restored(config, 2, store), { name: "DamagedCheckpointError", message: /format 3/ });
+  throws(() => Life.restored(config, 2, store), { name: "DamagedCheckpointError", message: /format 4/ });
 });
 
 Deno.test("checkpoint: chunks that are missing are noticed", () => {

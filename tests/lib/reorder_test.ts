@@ -74,7 +74,7 @@ function popAll(buffer: ReorderBuffer, watermarkUs: number): [row: number, us: n
 }
 
 Deno.test("reorder buffer: what waits is let go at its time, equal times as they came", () => {
-  const buffer = new ReorderBuffer({ tracksClocks: false });
+  const buffer = new ReorderBuffer({ ordered: false });
   const times = [5, 3, 5, 4, 3, 5];
   times.forEach((us, row) => wait(buffer, record(row, T + us)));
   equal(buffer.firstWaitingUs(), T + 3);
@@ -87,7 +87,7 @@ Deno.test("reorder buffer: what waits is let go at its time, equal times as they
 });
 
 Deno.test("reorder buffer: a group is due by its first record, and taken in event-time order", () => {
-  const buffer = new ReorderBuffer({ tracksClocks: false });
+  const buffer = new ReorderBuffer({ ordered: false });
   equal(buffer.firstGroupDueUs(), Infinity);
   equal(buffer.hold(record(7, T + 9), T + 100), 1);
   equal(buffer.hold(record(8, T + 1), T + 150), 1);
@@ -115,7 +115,7 @@ Deno.test("reorder buffer: a group is due by its first record, and taken in even
 });
 
 Deno.test("reorder buffer: a pair whose group was taken early has another one, due by its own first record", () => {
-  const buffer = new ReorderBuffer({ tracksClocks: false });
+  const buffer = new ReorderBuffer({ ordered: false });
   buffer.hold(record(1, T), T + 10);
   for (const entry of buffer.takeGroup(1)) buffer.release(entry);
   equal(buffer.firstGroupDueUs(), Infinity);
@@ -125,7 +125,7 @@ Deno.test("reorder buffer: a pair whose group was taken early has another one, d
 });
 
 Deno.test("reorder buffer: the oldest clock is that of the first record that is still here", () => {
-  const buffer = new ReorderBuffer({ tracksClocks: true });
+  const buffer = new ReorderBuffer({ ordered: true });
   equal(buffer.oldestClockUs(), Infinity);
   wait(buffer, record(0, T + 30, { clockUs: T + 1 }));
   wait(buffer, record(1, T + 10, { clockUs: T + 2 }));
@@ -146,11 +146,11 @@ Deno.test("reorder buffer: the oldest clock is that of the first record that is 
   equal(buffer.oldestClockUs(), Infinity);
   wait(buffer, record(4, T + 60, { clockUs: T + 5 }));
   equal(buffer.oldestClockUs(), T + 5);
-  equal(new ReorderBuffer({ tracksClocks: false }).oldestClockUs(), Infinity);
+  equal(new ReorderBuffer({ ordered: false }).oldestClockUs(), Infinity);
 });
 
 Deno.test("reorder buffer: what only some have stays with its record", () => {
-  const buffer = new ReorderBuffer({ tracksClocks: false });
+  const buffer = new ReorderBuffer({ ordered: false });
   const extras: EntryExtras = { seqKey: 7, seq: Uint8Array.of(0x37), attributes: Uint8Array.of(0x7b, 0x7d) };
   wait(buffer, record(0, T + 1, { extras }));
   wait(buffer, record(1, T + 2));
@@ -196,7 +196,7 @@ function throughImages(buffer: ReorderBuffer): ReorderBuffer {
     equal(at - before <= most, true, `an image of ${at - before} bytes, not more than ${most}`);
     equal(at > before, buffer.isLive(entry));
   }
-  const copy = new ReorderBuffer({ tracksClocks: true });
+  const copy = new ReorderBuffer({ ordered: true });
   copy.restore(ReorderBuffer.readImages(view, 13, at));
   return copy;
 }
@@ -260,7 +260,7 @@ Deno.test("reorder buffer: as plain lists have it, restored now and then", () =>
   for (let seed = 1; seed <= 25; seed++) {
     const random = randomFrom(seed);
     const model = new ReorderModel();
-    let buffer = new ReorderBuffer({ tracksClocks: true });
+    let buffer = new ReorderBuffer({ ordered: true });
     const takeBoth = (row: number, where: string): void => {
       const group = buffer.takeGroup(row);
       deepEqual(group.map((entry) => told(buffer, entry)), model.takeGroup(row).map(withoutPlaces), where);
@@ -320,7 +320,7 @@ Deno.test("reorder buffer: as plain lists have it, restored now and then", () =>
 });
 
 Deno.test("reorder buffer: many entries, and their places are used again", () => {
-  const buffer = new ReorderBuffer({ tracksClocks: true });
+  const buffer = new ReorderBuffer({ ordered: true });
   for (let round = 0; round < 5; round++) {
     for (let row = 0; row < 10_000; row++) {
       wait(buffer, record(row, T + round * SECOND + (row * 7919) % 10_000));
@@ -333,7 +333,7 @@ Deno.test("reorder buffer: many entries, and their places are used again", () =>
 });
 
 Deno.test("reorder buffer: one that is in use cannot be restored", () => {
-  const buffer = new ReorderBuffer({ tracksClocks: false });
+  const buffer = new ReorderBuffer({ ordered: false });
   wait(buffer, record(0, T));
   throws(() => buffer.restore([]), AssertionFailed);
 });
