@@ -329,6 +329,8 @@ export class DwellRules {
 
   #fire(row: number, threshold: number, enteredAtUs: number, thresholdUs: number): void {
     const dwellTimeUs = enteredAtUs + thresholdUs;
+    // At the end of an input a pair may have told what lies past the watermark, from which changed rules count again.
+    if ((this.#pairs.word(row, TOLD) & (1 << threshold)) !== 0) return;
     if (this.#hasTold(row, "previous", dwellTimeUs)) return;
     this.#pairs.setWord(row, TOLD, this.#pairs.word(row, TOLD) | (1 << threshold));
     this.#outcomes.earned(row, { enteredAtUs, thresholdUs, late: false, beyondWindow: false });

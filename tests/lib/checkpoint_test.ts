@@ -499,6 +499,24 @@ Deno.test("checkpoint: changed rules hold from the restart on", () => {
   }
 });
 
+Deno.test("checkpoint: what the end of an input told past the watermark is not told again by changed rules", () => {
+  const withRules = (after: string[]): Record<string, unknown> => ({
+    dwell: { rules: [{ fence: "*", after }], on_reenter: "continue" },
+  });
+  const life = new Life(withRules(["10s", "20s"]), 1);
+  life.driver.enter(0);
+  // From a clock that is ahead: it does not move the watermark, and is applied all the same.
+  life.driver.enter(11, { ingest: 4 });
+  life.driver.flush();
+  deepEqual(life.driver.told(), ["ENTER 0", "ENTER 11", "DWELL 10"]);
+  life.checkpoint();
+  const { driver } = Life.restored(withRules(["6s", "10s", "20s"]), 1, life.store).life;
+  driver.pass(100);
+  // 6 is new, and not past by the watermark.
+  deepEqual(driver.told(), ["DWELL 6", "DWELL 20"]);
+  equal(driver.partition.pendingDwells, 0);
+});
+
 Deno.test("checkpoint: what was told under other rules is contradicted by its threshold, once", () => {
   const table: readonly (readonly [name: string, after: string[], retracts: string[]])[] = [
     ["the same", ["10s", "20s"], ["RETRACT 10", "RETRACT 20"]],
