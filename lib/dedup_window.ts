@@ -143,7 +143,8 @@ export class DedupWindow {
   /** Puts an id in, at {@link clockUs}. The caller has asked {@link has}. An expired entry of the same id is superseded. */
   put(lanes: Int32Array, base: number): void {
     this.expire();
-    if (this.#tail - this.#head >= this.#capacity) {
+    // More than one where it was restored with a smaller capacity than it was written with.
+    while (this.#tail - this.#head >= this.#capacity) {
       if (this.clockUs - this.#clockOf(this.#head) < this.#ttlUs) this.evictedLive++;
       this.#dropHead();
     }

@@ -270,6 +270,19 @@ Deno.test("dedup window: a restored one gives the same answers from there on", (
   }
 });
 
+Deno.test("dedup window: one that is restored with a smaller capacity comes down to it", () => {
+  const window = windowOf(10);
+  for (let number = 0; number < 10; number++) put(window, idOf(number), 0, T, T);
+  const copy = windowOf(4);
+  copy.restoreFrom(window.head);
+  copy.restoreRows(window.head, window.copyRows(window.head, window.tail));
+  put(copy, idOf(10), 0, T + 1, T + 1);
+  equal(copy.size, 4);
+  equal(copy.evictedLive, 7);
+  const known = Array.from({ length: 11 }, (_, number) => has(copy, idOf(number), 0, T + 1));
+  deepEqual(known, [...new Array<boolean>(7).fill(false), ...new Array<boolean>(4).fill(true)]);
+});
+
 Deno.test("dedup window: rows that are restored twice, or from before the head, are skipped", () => {
   const window = windowOf();
   for (let number = 0; number < 100; number++) put(window, idOf(number), 0, T + number, T + number);
