@@ -150,7 +150,7 @@ const SCHEMA = section<Config>("", {
     maxSkewUs: maxSkew,
     minRevisitUs: nullable(duration("min_revisit", undefined, { min: "1us", max: FOREVER })),
     ttlUs: duration("ttl", "300s", { min: "1ms", max: FOREVER }),
-    capacity: count("capacity", 1_000_000, { min: 1, max: 100_000_000 }),
+    capacity: count("capacity", 1_000_000, { min: 1, max: 50_000_000 }),
     allowShortTtl: flag("allow_short_ttl", false),
   }),
   dwell: section<Config["dwell"]>("dwell", {

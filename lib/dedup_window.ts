@@ -73,7 +73,11 @@ export class DedupWindow {
 
   /** An empty window; memory comes with the ids. */
   constructor(options: DedupWindowOptions) {
-    assert(options.capacity >= 1, "a window holds at least one id");
+    // The index knows an id by its number modulo EMPTY: of more than that many, two would have the same.
+    assert(
+      options.capacity >= 1 && options.capacity < EMPTY,
+      "a window holds at least one id, and its index all",
+    );
     this.#ttlUs = options.ttlUs;
     this.#capacity = options.capacity;
     this.#index = new HashIndex((value) => {

@@ -92,6 +92,10 @@ Deno.test("parseConfig: what is refused, and the message", () => {
     [{ partitions: "16" }, 'partitions must be a whole number, got "16"'],
     [{ partitions: 1.5 }, "partitions must be a whole number, got 1.5"],
     [{ partitions: null }, "partitions must be a whole number, got null"],
+    [
+      { identity: { capacity: 100_000_000 } },
+      "identity.capacity must be from 1 to 50000000, got 100000000",
+    ],
     [{ partitions: 0 }, "partitions must be from 1 to 1024, got 0"],
     [{ partitions: 1025 }, "partitions must be from 1 to 1024, got 1025"],
     [{ emit: "Arrival" }, 'emit must be "arrival" or "ordered", got "Arrival"'],

@@ -6,6 +6,7 @@
 import { deepEqual, equal, ok, throws } from "node:assert/strict";
 import { AssertionFailed } from "../../lib/assert.ts";
 import { DedupWindow, WINDOW_IMAGE_HEADER_BYTES, WINDOW_ROW_BYTES } from "../../lib/dedup_window.ts";
+import { EMPTY } from "../../lib/hash_index.ts";
 import { randomFrom } from "../support/random.ts";
 
 /** Asks a window by this clock. */
@@ -93,6 +94,12 @@ Deno.test("dedup window: at capacity the oldest leaves, and is counted if it was
   put(window, idOf(5), 0, T + 3 + TTL, T + 3 + TTL);
   equal(window.evictedLive, 1);
   equal(window.size, 2);
+});
+
+Deno.test("dedup window: a capacity that its index can't tell apart is a defect", () => {
+  throws(() => windowOf(EMPTY), AssertionFailed);
+  throws(() => windowOf(0), AssertionFailed);
+  windowOf(EMPTY - 1);
 });
 
 Deno.test("dedup window: a capacity of one", () => {
