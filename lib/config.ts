@@ -79,7 +79,7 @@ export interface Config {
   readonly deployment: string;
   /** How Kafka is reached; null where it is not used. */
   readonly kafka: KafkaConfig | null;
-  /** Where records come from; the path `-` is stdin. Topic and group are Kafka's, the rest a file's. */
+  /** Where records come from; the path `-` is stdin. Topic, group and session are Kafka's, the rest a file's. */
   readonly source: {
     readonly type: "ndjson" | "kafka";
     readonly path: string;
@@ -88,6 +88,8 @@ export interface Config {
     readonly fromStart: boolean;
     readonly topic: string;
     readonly group: string;
+    /** A member of the group that is not heard from for as long is out, and another takes over. */
+    readonly sessionTimeoutUs: number;
   };
   /** Where triggers go; the path `-` is stdout. */
   readonly sink: {
@@ -191,8 +193,10 @@ const SCHEMA = section<Config>("", {
       fromStart: flag("from_start", false),
       topic: topic(),
       group: text("group", "fencepost", TOPIC_LENGTH_MAX),
+      // Heartbeats are half a second apart; how long brokers allow it to be is a setting of theirs, 6 s to 30 min.
+      sessionTimeoutUs: duration("session_timeout", "10s", { min: "1s", max: "60s" }),
     }),
-    { ndjson: ["path", "live", "at_eof", "from_start"], kafka: ["topic", "group"] },
+    { ndjson: ["path", "live", "at_eof", "from_start"], kafka: ["topic", "group", "session_timeout"] },
   ),
   sink: byType(
     section<Config["sink"]>("sink", {

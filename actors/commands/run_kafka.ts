@@ -33,7 +33,8 @@ export class KafkaJob implements Job {
   }
 
   async run(): Promise<void> {
-    const { config: { kafka: settings, source: { topic, group }, checkpoint }, clock, notice } = this.#parts;
+    const { config: { kafka: settings, source, checkpoint }, clock, notice } = this.#parts;
+    const { topic, group, sessionTimeoutUs } = source;
     assert(settings !== null, "a topic comes with a way to it");
     const kafka = await createKafka(settings, { notice });
     const ports = new PartitionPorts(kafka, this.#parts.config);
@@ -60,6 +61,7 @@ export class KafkaJob implements Job {
       kafka,
       topic,
       group,
+      limits: { sessionTimeoutMs: sessionTimeoutUs / 1000 },
       notice,
       assigned: (source) => splits.assigned(source, this.#nameOf(source)),
       revoked: (_partition, source) => splits.revoked(source),

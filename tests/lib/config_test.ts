@@ -47,6 +47,7 @@ Deno.test("parseConfig: nothing given is the default, in full", () => {
     fromStart: false,
     topic: "",
     group: "fencepost",
+    sessionTimeoutUs: 10 * SECOND_US,
   });
   strictEqual(config.deadLetters.path, "fencepost-data/dead-letters.ndjson");
 });
@@ -336,7 +337,12 @@ Deno.test("parseConfig: Kafka, with its defaults, and written back without the k
     "fencepost",
   ]);
   const json = configToJson(config) as Record<string, Record<string, unknown>>;
-  deepStrictEqual(json["source"], { type: "kafka", topic: "transitions", group: "fencepost" });
+  deepStrictEqual(json["source"], {
+    type: "kafka",
+    topic: "transitions",
+    group: "fencepost",
+    session_timeout: "10s",
+  });
   deepStrictEqual(json["sink"], { type: "kafka", topic: "triggers", cloudevents: true });
   deepStrictEqual(json["dead_letters"], { type: "kafka", topic: "dead-letters", retention: "1m" });
   deepStrictEqual(parseConfig(json), config);
@@ -398,6 +404,10 @@ Deno.test("parseConfig: what of Kafka is refused, and the message", () => {
     [
       { source: { type: "kafka", topic: "t", path: "f" } },
       'source.path does not go with source.type "kafka", got "f"',
+    ],
+    [
+      { source: { type: "kafka", topic: "t", session_timeout: "500ms" } },
+      "source.session_timeout must be from 1s to 60s, got 500ms",
     ],
     [{ sink: { topic: "t" } }, 'sink.topic does not go with sink.type "ndjson", got "t"'],
     [

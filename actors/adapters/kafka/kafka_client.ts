@@ -48,6 +48,8 @@ const REFUSALS: Readonly<Record<string, string>> = {
   UNSUPPORTED_SASL_MECHANISM: "the brokers don't offer this kafka.sasl.mechanism",
   SASL_AUTHENTICATION_FAILED: "the user or the password of kafka.sasl is wrong",
   INVALID_TOPIC_EXCEPTION: "the topic's name can't be one",
+  INVALID_SESSION_TIMEOUT:
+    "the brokers don't allow this source.session_timeout (group.min.session.timeout.ms, group.max.session.timeout.ms)",
   MESSAGE_TOO_LARGE: "a message is larger than the topic takes (max.message.bytes)",
 };
 
