@@ -29,14 +29,25 @@ export function sameEntries(actual: readonly string[], expected: readonly string
 
 /** What one has and the other has not, for people; null where they have the same entries. */
 export function differenceOf(actual: readonly string[], expected: readonly string[]): string | null {
+  const { count, text } = differencesOf(actual, expected);
+  return count === 0 ? null : text;
+}
+
+/** How many entries one has and the other has not, each as often as it does, and the first of them for people. */
+export function differencesOf(
+  actual: readonly string[],
+  expected: readonly string[],
+): { readonly count: number; readonly text: string } {
   const surplus = new Map<string, number>();
   for (const entry of actual) surplus.set(entry, (surplus.get(entry) ?? 0) + 1);
   for (const entry of expected) surplus.set(entry, (surplus.get(entry) ?? 0) - 1);
   const lines: string[] = [];
+  let count = 0;
   for (const [sign, title] of [[1, "too many"], [-1, "missing"]] as const) {
     const odd = [...surplus].filter(([, count]) => count * sign > 0);
     if (odd.length > 0) lines.push(`${title}: ${odd.length} entries`);
     for (const [entry, count] of odd.slice(0, SHOWN_MAX)) lines.push(`  ${Math.abs(count)} × ${entry}`);
+    for (const [, times] of odd) count += Math.abs(times);
   }
-  return lines.length === 0 ? null : lines.join("\n");
+  return { count, text: lines.join("\n") };
 }

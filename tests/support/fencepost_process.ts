@@ -36,11 +36,17 @@ export interface Started {
   readonly ended: Promise<Ended>;
 }
 
+/** What a run over files needs. */
+const FILE_PERMISSIONS = ["--allow-read", "--allow-write"];
+
 /** The command that starts Fencepost, the executable first. */
-export function fencepostCommand(args: readonly string[]): [string, ...string[]] {
+export function fencepostCommand(
+  args: readonly string[],
+  permissions: readonly string[] = FILE_PERMISSIONS,
+): [string, ...string[]] {
   const executable = executableFromEnvironment();
   if (executable !== null) return [executable, ...args];
-  const flags = ["run", "--quiet", "--no-prompt", "--allow-read", "--allow-write"];
+  const flags = ["run", "--quiet", "--no-prompt", ...permissions];
   return [Deno.execPath(), ...flags, MAIN, ...args];
 }
 

@@ -8,7 +8,7 @@
  * ```
  *
  * An open port is not yet a broker that works: it is waited for until a group and a transaction have succeeded. The data
- * lies in a temporary directory, which a kill and a restart find again and {@link KafkaBroker.stop} removes.
+ * lies in a directory, which a kill and a restart find again and {@link KafkaBroker.stop} removes.
  *
  * @module
  */
@@ -33,6 +33,8 @@ export interface KafkaBrokerOptions {
    * `listener.security.protocol.map` says otherwise.
    */
   readonly listeners?: readonly string[];
+  /** Where its data lies, made where it is missing; a temporary directory where not given. */
+  readonly directory?: string;
 }
 
 /** A broker that runs. */
@@ -198,7 +200,8 @@ class OwnBroker implements KafkaBroker {
   }
 
   static async start(options: KafkaBrokerOptions): Promise<OwnBroker> {
-    const directory = await Deno.makeTempDir({ prefix: "fencepost-kafka-" });
+    const directory = options.directory ?? await Deno.makeTempDir({ prefix: "fencepost-kafka-" });
+    await Deno.mkdir(directory, { recursive: true });
     const names = ["PLAINTEXT", "CONTROLLER", ...options.listeners ?? []];
     const free = freePorts(names.length);
     const ports = new Map(names.map((name, i) => [name, free[i] as number]));

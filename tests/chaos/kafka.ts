@@ -1,0 +1,129 @@
+/**
+ * What `deno task chaos:kafka` runs: Fencepost over a real broker, in several processes that are killed, stopped,
+ * joined and left, and with a broker that is killed; and after each round the question whether every trigger and every
+ * dead letter is there exactly once.
+ *
+ * | round | what is done |
+ * |---|---|
+ * | kills | one of two processes, or both, SIGKILL at a random moment, and started again at once |
+ * | stops | one of two is stopped until its session has run out and another has its partitions, and wakes up |
+ * | joins and leaves | a third joins, one of the three leaves by SIGTERM |
+ * | broker kills | the broker itself, SIGKILL, and back some seconds later |
+ *
+ * The workload is bench/load.ts with copies, late uploads and poison; what should come out says the simulation's oracle,
+ * written from the specification alone, over what the topic holds. Nothing is compared with another run of the same code.
+ *
+ * ```sh
+ * deno task chaos:kafka                # a quarter of an hour; Java and Maven must be there, or KAFKA_BROKERS
+ * deno task chaos:kafka --kills 10 --stops 2 --joins 2 --broker-kills 0 --records 20000 --seed 7 --state kafka
+ * ```
+ *
+ * The exit status is 0 where nothing differs. Otherwise 1, and logs, topics and the broker's data are kept.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { startKafka } from "../support/kafka_broker.ts";
+import { type ChaosOptions, parseChaosArguments } from "./chaos_options.ts";
+import { type RoundOptions, type RoundOutcome, runRound } from "./chaos_round.ts";
+import { joinAndLeave, killBroker, killSome, stopOne } from "./disturbances.ts";
+
+type Round = Pick<RoundOptions, "name" | "disturb" | "count" | "emit">;
+
+/** Runs all rounds that there is anything to do in; null where there is no broker to be had. */
+export async function runChaos(
+  options: ChaosOptions,
+  environment: { readonly directory: string; readonly say: (text: string) => void },
+): Promise<readonly RoundOutcome[] | null> {
+  const { directory, say } = environment;
+  const { kills, stops, joins, brokerKills, records, seed, state } = options;
+  const rounds: Round[] = [
+    { name: "kills", disturb: killSome, count: kills, emit: "arrival" },
+    { name: "stops", disturb: stopOne, count: stops, emit: "ordered" },
+    { name: "joins and leaves", disturb: joinAndLeave, count: joins, emit: "arrival" },
+    { name: "broker kills", disturb: killBroker, count: brokerKills, emit: "ordered" },
+  ];
+  say(`seed ${seed}, files in ${directory}`);
+  const broker = await startKafka({ directory: join(directory, "broker") });
+  if (broker === null) return null;
+  const outcomes: RoundOutcome[] = [];
+  try {
+    for (const [i, round] of rounds.entries()) {
+      if (round.count === 0) continue;
+      say(`${round.name}: ${round.count}, over ${records} records, emit ${round.emit}`);
+      const own = join(directory, `${i + 1}-${round.name.replaceAll(" ", "-")}`);
+      await Deno.mkdir(own);
+      const outcome = await runRound({
+        ...round,
+        records,
+        seed: seed + i,
+        state,
+        broker,
+        directory: own,
+        say,
+      });
+      outcomes.push(outcome);
+      say(`  ${outcome.differences} differences, ${outcome.seconds.toFixed(0)} s`);
+      for (const line of [...outcome.faults, outcome.report]) if (line !== "") say(line);
+    }
+    return outcomes;
+  } finally {
+    const isWell = outcomes.length === rounds.filter(({ count }) => count > 0).length &&
+      outcomes.every(isGood);
+    await (isWell ? broker.stop() : broker.kill());
+  }
+}
+
+/** Whether a round is as it should be. */
+export function isGood({ differences, faults }: RoundOutcome): boolean {
+  return differences === 0 && faults.length === 0;
+}
+
+/** What was done and found, a line a round. */
+export function tableOf(outcomes: readonly RoundOutcome[]): string {
+  const rows = outcomes.map((outcome) => [
+    outcome.name,
+    String(outcome.disturbances),
+    outcome.seconds.toFixed(0),
+    String(outcome.records),
+    String(outcome.triggers),
+    String(outcome.deadLetters),
+    String(outcome.takeovers),
+    String(outcome.fenced),
+    String(outcome.faults.length),
+    String(outcome.differences),
+  ]);
+  const head = ["round", "times", "seconds", "records", "triggers", "dead letters", "takeovers", "fenced"];
+  const table = [[...head, "faults", "differences"], ...rows];
+  const widths = head.concat("faults", "differences").map((_, column) =>
+    Math.max(...table.map((row) => (row[column] ?? "").length))
+  );
+  return table.map((row) =>
+    row.map((cell, column) => column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0))
+      .join("  ")
+  ).join("\n");
+}
+
+async function main(): Promise<number> {
+  const say = (text: string): void => void Deno.stdout.writeSync(new TextEncoder().encode(`${text}\n`));
+  let options: ChaosOptions;
+  try {
+    options = parseChaosArguments(Deno.args, Date.now() % 1_000_000);
+  } catch (error) {
+    say((error as Error).message);
+    return 2;
+  }
+  const directory = await Deno.makeTempDir({ prefix: "fencepost-chaos-" });
+  const outcomes = await runChaos(options, { directory, say });
+  if (outcomes === null) return 1;
+  say(`\n${tableOf(outcomes)}`);
+  if (!outcomes.every(isGood)) {
+    say(`\nNot exactly once: seed ${options.seed}, logs and topics in ${directory}`);
+    return 1;
+  }
+  await Deno.remove(directory, { recursive: true });
+  say("\nEvery trigger and every dead letter exactly once.");
+  return 0;
+}
+
+if (import.meta.main) Deno.exit(await main());
