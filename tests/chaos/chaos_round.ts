@@ -90,7 +90,6 @@ export async function runRound(options: RoundOptions): Promise<RoundOutcome> {
     kafka,
     topic: topics.input,
     partitions: PARTITIONS,
-    steps: options.count,
     load: {
       ...{ seed, records, pairs: Math.ceil(records / RECORDS_PER_PAIR) },
       ...{

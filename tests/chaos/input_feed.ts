@@ -23,9 +23,12 @@ import type { LoadOptions } from "../../bench/load_options.ts";
 import { murmur2, toPartition } from "../../lib/murmur2.ts";
 import { formatTimestamp } from "../../lib/time.ts";
 
-/** Sends a second, about, and what one has at most. */
-const SENDS_PER_SECOND = 25;
+/** Between two sends, and what one has at most. */
+const PAUSE_MS = 40;
 const SEND_BYTES_MAX = 500_000;
+/** What is allowed is sent in about as many sends as this, dwindling, so that there is a little even after a second. */
+const SENDS = 25;
+const SEND_RECORDS_MIN = 10;
 const RETRY_MS = 200;
 /** One in so many records has no ingest time of its own. */
 const TIMELESS_ONE_IN = 10;
@@ -43,8 +46,6 @@ export interface InputFeedOptions {
   readonly topic: string;
   readonly partitions: number;
   readonly load: LoadOptions;
-  /** Shares that {@link InputFeed.allow} will be called with: each is sent within some seconds. */
-  readonly steps: number;
 }
 
 /** See the module's header. */
@@ -54,7 +55,6 @@ export class InputFeed {
 
   readonly #options: InputFeedOptions;
   readonly #records: readonly Record[];
-  readonly #recordsPerSend: number;
   #producer: Producer | null = null;
   #sent = 0;
   #allowed = 0;
@@ -65,8 +65,6 @@ export class InputFeed {
   constructor(options: InputFeedOptions) {
     this.#options = options;
     this.#records = recordsOf(options);
-    const perStep = this.#records.length / (options.steps + 1);
-    this.#recordsPerSend = Math.ceil(perStep / SENDS_PER_SECOND / 2);
     this.done = this.#run();
     this.done.catch(() => {});
   }
@@ -99,7 +97,7 @@ export class InputFeed {
         const records = this.#next();
         await this.#send(records);
         this.#sent += records.length;
-        await delay(1000 / SENDS_PER_SECOND);
+        await delay(PAUSE_MS);
       }
     } finally {
       await this.#producer?.disconnect().catch(() => {});
@@ -107,7 +105,8 @@ export class InputFeed {
   }
 
   #next(): readonly Record[] {
-    const end = Math.min(this.#allowed, this.#sent + this.#recordsPerSend);
+    const count = Math.max(SEND_RECORDS_MIN, Math.ceil((this.#allowed - this.#sent) / SENDS));
+    const end = Math.min(this.#allowed, this.#sent + count);
     const records: Record[] = [];
     for (let at = this.#sent, bytes = 0; at < end; at++) {
       const record = this.#records[at] as Record;

@@ -23,19 +23,26 @@
  * @module
  */
 import { join } from "node:path";
-import { startKafka } from "../support/kafka_broker.ts";
+import { type KafkaBroker, startKafka } from "../support/kafka_broker.ts";
 import { type ChaosOptions, parseChaosArguments } from "./chaos_options.ts";
 import { type RoundOptions, type RoundOutcome, runRound } from "./chaos_round.ts";
 import { joinAndLeave, killBroker, killSome, stopOne } from "./disturbances.ts";
 
 type Round = Pick<RoundOptions, "name" | "disturb" | "count" | "emit">;
 
-/** Runs all rounds that there is anything to do in; null where there is no broker to be had. */
+/** What the rounds work with. */
+export interface ChaosEnvironment {
+  readonly broker: KafkaBroker;
+  /** Of logs and configurations. */
+  readonly directory: string;
+  readonly say: (text: string) => void;
+}
+
+/** Runs all rounds that there is anything to do in. */
 export async function runChaos(
   options: ChaosOptions,
-  environment: { readonly directory: string; readonly say: (text: string) => void },
-): Promise<readonly RoundOutcome[] | null> {
-  const { directory, say } = environment;
+  { broker, directory, say }: ChaosEnvironment,
+): Promise<readonly RoundOutcome[]> {
   const { kills, stops, joins, brokerKills, records, seed, state } = options;
   const rounds: Round[] = [
     { name: "kills", disturb: killSome, count: kills, emit: "arrival" },
@@ -43,35 +50,18 @@ export async function runChaos(
     { name: "joins and leaves", disturb: joinAndLeave, count: joins, emit: "arrival" },
     { name: "broker kills", disturb: killBroker, count: brokerKills, emit: "ordered" },
   ];
-  say(`seed ${seed}, files in ${directory}`);
-  const broker = await startKafka({ directory: join(directory, "broker") });
-  if (broker === null) return null;
   const outcomes: RoundOutcome[] = [];
-  try {
-    for (const [i, round] of rounds.entries()) {
-      if (round.count === 0) continue;
-      say(`${round.name}: ${round.count}, over ${records} records, emit ${round.emit}`);
-      const own = join(directory, `${i + 1}-${round.name.replaceAll(" ", "-")}`);
-      await Deno.mkdir(own);
-      const outcome = await runRound({
-        ...round,
-        records,
-        seed: seed + i,
-        state,
-        broker,
-        directory: own,
-        say,
-      });
-      outcomes.push(outcome);
-      say(`  ${outcome.differences} differences, ${outcome.seconds.toFixed(0)} s`);
-      for (const line of [...outcome.faults, outcome.report]) if (line !== "") say(line);
-    }
-    return outcomes;
-  } finally {
-    const isWell = outcomes.length === rounds.filter(({ count }) => count > 0).length &&
-      outcomes.every(isGood);
-    await (isWell ? broker.stop() : broker.kill());
+  for (const [i, round] of rounds.entries()) {
+    if (round.count === 0) continue;
+    say(`${round.name}: ${round.count}, over ${records} records, emit ${round.emit}`);
+    const own = join(directory, `${i + 1}-${round.name.replaceAll(" ", "-")}`);
+    await Deno.mkdir(own);
+    const outcome = await runRound({ ...round, records, seed: seed + i, state, broker, directory: own, say });
+    outcomes.push(outcome);
+    say(`  ${outcome.differences} differences, ${outcome.seconds.toFixed(0)} s`);
+    for (const line of [...outcome.faults, outcome.report]) if (line !== "") say(line);
   }
+  return outcomes;
 }
 
 /** Whether a round is as it should be. */
@@ -114,11 +104,21 @@ async function main(): Promise<number> {
     return 2;
   }
   const directory = await Deno.makeTempDir({ prefix: "fencepost-chaos-" });
-  const outcomes = await runChaos(options, { directory, say });
-  if (outcomes === null) return 1;
-  say(`\n${tableOf(outcomes)}`);
-  if (!outcomes.every(isGood)) {
-    say(`\nNot exactly once: seed ${options.seed}, logs and topics in ${directory}`);
+  say(`seed ${options.seed}, files in ${directory}`);
+  const broker = await startKafka({ directory: join(directory, "broker") });
+  if (broker === null) return 1;
+  let isWell = false;
+  try {
+    const outcomes = await runChaos(options, { broker, directory, say });
+    say(`\n${tableOf(outcomes)}`);
+    isWell = outcomes.every(isGood);
+  } catch (error) {
+    say(`\n${error instanceof Error ? error.stack ?? error.message : String(error)}`);
+  } finally {
+    await (isWell ? broker.stop() : broker.kill());
+  }
+  if (!isWell) {
+    say(`\nNot exactly once, or not at all: seed ${options.seed}, logs, topics and data in ${directory}`);
     return 1;
   }
   await Deno.remove(directory, { recursive: true });

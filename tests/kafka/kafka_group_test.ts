@@ -182,6 +182,13 @@ test(
   },
 );
 
+test("a session that the broker does not allow is refused", { partitions: 1 }, async ({ member }) => {
+  await rejects(member({ sessionTimeoutMs: 500 }).group.start(), {
+    name: "KafkaRefusedError",
+    message: /don't allow this source\.session_timeout .*INVALID_SESSION_TIMEOUT/,
+  });
+});
+
 test(
   "what was aborted is not seen, and an open transaction is something unread",
   { partitions: 1 },
