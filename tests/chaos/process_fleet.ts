@@ -14,6 +14,8 @@ import { fencepostCommand, killAtOnce } from "../support/fencepost_process.ts";
 const PERMISSIONS = ["--allow-read", "--allow-write", "--allow-net", "--allow-env"];
 /** A process has 10 s to obey SIGTERM. */
 const TERM_MS_MAX = 15_000;
+/** Of what a process that failed has said last. */
+const SHOWN_CHARACTERS = 1_500;
 
 /** One process, and its follower where it is killed. */
 export interface Member {
@@ -127,9 +129,8 @@ export class ProcessFleet {
     const { child, name } = member;
     void child.status.then(({ code, signal }) => {
       if (member.expected || member.child !== child) return;
-      this.faults.push(
-        `${name} ended by itself with status ${code} (${signal ?? "no signal"}): see ${name}.log`,
-      );
+      const said = Deno.readTextFileSync(join(this.#directory, `${name}.log`)).slice(-SHOWN_CHARACTERS);
+      this.faults.push(`${name} ended by itself with status ${code} (${signal ?? "no signal"}):\n…${said}`);
       this.#restart(member);
     });
   }
