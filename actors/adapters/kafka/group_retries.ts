@@ -14,6 +14,7 @@
  */
 import type { Clock } from "../../ports.ts";
 import { KafkaRefusedError } from "./kafka_client.ts";
+import { lacksCoordinator } from "./kafka_failure.ts";
 
 /** Pauses between two tries, each twice the one before. */
 export const FIRST_PAUSE_US = 250_000;
@@ -88,12 +89,4 @@ export class GroupRetries {
     this.#refusedSinceUs = Math.min(this.#refusedSinceUs, nowUs);
     return nowUs - this.#refusedSinceUs >= this.#options.patienceUs;
   }
-}
-
-/** Whether that is behind a failure, which kafkajs wraps. */
-function lacksCoordinator(failure: Error): boolean {
-  for (let error: unknown = failure; error instanceof Error; error = error.cause) {
-    if (error.name === "KafkaJSGroupCoordinatorNotFound") return true;
-  }
-  return false;
 }

@@ -26,7 +26,7 @@ const CONNECTION_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 
 /** What kafkajs puts on its errors. */
-interface KafkaFailure {
+export interface KafkaFailure {
   readonly name?: string;
   readonly type?: string;
   readonly message?: string;
@@ -156,7 +156,7 @@ function hintOf(texts: readonly string[]): string | null {
 }
 
 /** A failure and those behind it: kafkajs wraps them in several ways. */
-function causesOf(error: unknown): KafkaFailure[] {
+export function causesOf(error: unknown): KafkaFailure[] {
   const causes: KafkaFailure[] = [];
   const visit = (value: unknown): void => {
     if (typeof value !== "object" || value === null || causes.includes(value)) return;
