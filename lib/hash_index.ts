@@ -44,11 +44,11 @@ const DISTANCE_BITS = 6;
 const DISTANCE_MAX = (1 << DISTANCE_BITS) - 1;
 
 const SLOTS_FIRST = 16;
-const SLOTS_MAX = 16_384;
+const SLOTS_MAX = 4096;
 const LOAD_MAX = 0.8;
 const LOAD_AFTER_SPLIT = 0.6;
 const GROWTH = 4 / 3;
-const DIRECTORY_BITS_MAX = 12;
+const DIRECTORY_BITS_MAX = 15;
 const PLACE_MASK = (1 << 20) - 1;
 const PLACE_SCALE = 1 / (1 << 20);
 
