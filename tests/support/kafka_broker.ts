@@ -33,6 +33,8 @@ export interface KafkaBrokerOptions {
    * `listener.security.protocol.map` says otherwise.
    */
   readonly listeners?: readonly string[];
+  /** Users of SCRAM, as the storage tool takes them: `SCRAM-SHA-256=[name=alice,password=…]`. */
+  readonly scramUsers?: readonly string[];
   /** Where its data lies, made where it is missing; a temporary directory where not given. */
   readonly directory?: string;
 }
@@ -263,7 +265,7 @@ class OwnBroker implements KafkaBroker {
     return join(this.#directory, "server.properties");
   }
 
-  async #configure({ properties = {}, listeners = [] }: KafkaBrokerOptions): Promise<void> {
+  async #configure({ properties = {}, listeners = [], scramUsers = [] }: KafkaBrokerOptions): Promise<void> {
     const own = ["PLAINTEXT", ...listeners];
     const addresses = own.map((name) => `${name}://${this.address(name)}`).join(",");
     const settings: Record<string, string> = {
@@ -299,6 +301,7 @@ class OwnBroker implements KafkaBroker {
       CLUSTER_ID,
       "-c",
       this.#properties,
+      ...scramUsers.flatMap((user) => ["--add-scram", user]),
     ]);
     if (!formatted) throw new Error("The broker's directory can't be formatted");
   }
