@@ -5,7 +5,7 @@ import {
   LONGEST_PAUSE_US,
   SAY_AGAIN_US,
 } from "../../actors/adapters/kafka/group_retries.ts";
-import { explainKafkaFailure, KafkaRefusedError } from "../../actors/adapters/kafka/kafka_client.ts";
+import { KafkaRefusedError } from "../../actors/adapters/kafka/kafka_client.ts";
 import { UnavailableError } from "../../actors/ports.ts";
 import { StillClock } from "./group_support.ts";
 
@@ -71,31 +71,19 @@ Deno.test("GroupRetries: a refusal before anything worked is final", () => {
   deepStrictEqual(notices, []);
 });
 
-const noCoordinator = explainKafkaFailure(
-  Object.assign(new Error("Failed to find group coordinator"), { name: "KafkaJSGroupCoordinatorNotFound" }),
-  "read t",
-);
-
-for (
-  const { name, failure, joined } of [
-    { name: "what once worked", failure: refused, joined: true },
-    { name: "a group without a coordinator", failure: noCoordinator, joined: false },
-  ]
-) {
-  Deno.test(`GroupRetries: a refusal of ${name} is believed when it has lasted`, () => {
-    const { retries, clock } = makeWorld();
-    if (joined) retries.joined();
-    ok(retries.failed(failure) !== null);
-    clock.monotonic += PATIENCE_US - 1;
-    ok(retries.failed(failure) !== null);
-    // Not refused in between: it begins anew.
-    ok(retries.failed(away) !== null);
-    clock.monotonic += 1;
-    ok(retries.failed(failure) !== null);
-    clock.monotonic += PATIENCE_US;
-    strictEqual(retries.failed(failure), null);
-  });
-}
+Deno.test("GroupRetries: a refusal of what once worked is believed when it has lasted", () => {
+  const { retries, clock } = makeWorld();
+  retries.joined();
+  ok(retries.failed(refused) !== null);
+  clock.monotonic += PATIENCE_US - 1;
+  ok(retries.failed(refused) !== null);
+  // Not refused in between: it begins anew.
+  ok(retries.failed(away) !== null);
+  clock.monotonic += 1;
+  ok(retries.failed(refused) !== null);
+  clock.monotonic += PATIENCE_US;
+  strictEqual(retries.failed(refused), null);
+});
 
 Deno.test("GroupRetries: what joins, and is refused at once, again and again, is given up", () => {
   const { retries, clock } = makeWorld();

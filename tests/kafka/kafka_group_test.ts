@@ -404,19 +404,6 @@ test(
 );
 
 test(
-  "a group that has no coordinator for longer is refused",
-  { partitions: 1 },
-  async ({ kafka, member: create }) => {
-    const error = Object.assign(new Error("Failed to find group coordinator"), {
-      name: "KafkaJSGroupCoordinatorNotFound",
-    });
-    const member = create({ refusalPatienceMs: 200 }, forgetfulClient(kafka, 100, error));
-    await rejects(member.group.start(), KafkaRefusedError);
-    deepStrictEqual([member.failures, member.given], [[], []]);
-  },
-);
-
-test(
   "a member that is stopped before it has joined is stopped",
   { partitions: 1 },
   async ({ log, member: create, hangingClient }) => {

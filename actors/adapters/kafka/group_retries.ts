@@ -6,15 +6,14 @@
  *     said                    not said again within a minute  "again"
  * ```
  *
- * **A refusal may be an outage in disguise.** A broker that comes up does not know its topics at first, and kafkajs says
- * that a group has no coordinator when the only broker went away while it asked, in the same words as for a right that is
- * missing. So what once worked, and a group without a coordinator, is tried for a while before the refusal is believed.
+ * **A refusal may be an outage in disguise.** A broker that comes up does not know its topics at first. So what once worked
+ * is tried for a while before the refusal is believed; but for a right that is missing.
  *
  * @module
  */
 import type { Clock } from "../../ports.ts";
 import { KafkaRefusedError } from "./kafka_client.ts";
-import { lacksCoordinator } from "./kafka_failure.ts";
+import { isDenied } from "./kafka_failure.ts";
 
 /** Pauses between two tries, each twice the one before. */
 export const FIRST_PAUSE_US = 250_000;
@@ -85,7 +84,7 @@ export class GroupRetries {
       this.#refusedSinceUs = Infinity;
       return false;
     }
-    if (!this.#hasJoined && !lacksCoordinator(failure)) return true;
+    if (!this.#hasJoined || isDenied(failure)) return true;
     this.#refusedSinceUs = Math.min(this.#refusedSinceUs, nowUs);
     return nowUs - this.#refusedSinceUs >= this.#options.patienceUs;
   }

@@ -7,12 +7,14 @@
  * | its filter of aborted transactions lets some through (see committed_messages.ts) | a trigger for a record that its producer took back | a fetch's answer is filtered before kafkajs sees it |
  * | each connection wakes each ms for a queue that is empty | 3 % of a core at rest with one connection, 9 % with 64 | it wakes where something is queued |
  * | its encoder makes a buffer for each number | a third of the time of writing a record | see quicken_encoder.ts |
+ * | it hides why no broker says who coordinates a group or transactions (`KafkaJSGroupCoordinatorNotFound`) | a right that is missing looks like a broker that went away, and is waited for | the refusal is passed on |
  * | its codecs for Snappy, LZ4 and Zstandard throw | a compressed topic can't be read | ours, which decompress |
  *
  * @module
  */
 import { CompressionCodecs, CompressionTypes } from "kafkajs";
 import Broker from "kafkajs/src/broker/index.js";
+import BrokerPool from "kafkajs/src/cluster/brokerPool.js";
 import Encoder from "kafkajs/src/protocol/encoder.js";
 import RequestQueue from "kafkajs/src/network/requestQueue/index.js";
 import { committedMessages } from "./committed_messages.ts";
@@ -24,6 +26,11 @@ type Fetch = (
   this: unknown,
   request: { readonly isolationLevel?: number },
 ) => Promise<{ readonly responses: readonly { readonly partitions: readonly FetchedPartition[] }[] }>;
+
+type WithBroker = <T>(this: unknown, ask: (broker: unknown) => Promise<T>) => Promise<T | null>;
+
+/** What one broker refuses, all do. */
+const RIGHTS: readonly unknown[] = ["GROUP_AUTHORIZATION_FAILED", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"];
 
 interface Queue {
   readonly pending: readonly unknown[];
@@ -40,6 +47,7 @@ export function mendKafkajs(): void {
     RequestQueue.prototype as unknown as { scheduleCheckPendingRequests: (this: Queue) => void },
   );
   quickenEncoder(Encoder as unknown as EncoderClass);
+  passRefusalsOn(BrokerPool.prototype as unknown as { withBroker: WithBroker });
   registerCodecs();
 }
 
@@ -69,6 +77,24 @@ function filterFetches(methods: { fetch: Fetch }): void {
       }
     }
     return answer;
+  };
+}
+
+/** It asks one broker after another, and says null where all have failed. */
+function passRefusalsOn(methods: { withBroker: WithBroker }): void {
+  const { withBroker } = methods;
+  methods.withBroker = async function <T>(this: unknown, ask: (broker: unknown) => Promise<T>) {
+    let refusal: unknown = null;
+    const answer = await withBroker.call(this, async (broker) => {
+      try {
+        return await ask(broker);
+      } catch (error) {
+        if (RIGHTS.includes((error as { type?: unknown } | null)?.type)) refusal = error;
+        throw error;
+      }
+    });
+    if (answer === null && refusal !== null) throw refusal;
+    return answer as T | null;
   };
 }
 

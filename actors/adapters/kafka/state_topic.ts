@@ -103,11 +103,10 @@ async function makeTopic(admin: Admin, { topic, partitions, notice }: StateTopic
     const [type] = typesOf(cause);
     if (type === undefined) throw cause;
     if (type !== "TOPIC_ALREADY_EXISTS") {
+      const right = type.endsWith("AUTHORIZATION_FAILED") ? "Grant CREATE on it, or make it yourself. " : "";
       throw new KafkaRefusedError(
-        `${missing}, and it can't be made (${type}). ${howToMake(topic, partitions)}`,
-        {
-          cause,
-        },
+        `${missing}, and it can't be made (${type}). ${right}${howToMake(topic, partitions)}`,
+        { cause },
       );
     }
   }
