@@ -2,8 +2,8 @@
  * The way to Kafka: settings, secrets and certificates become a kafkajs client, and what kafkajs says when something is
  * wrong becomes a message that a person can act on.
  *
- * kafkajs has a few ways to fail that look alike: a right that is missing shows as a coordinator that is not found, TLS
- * spoken to a plain port as a closed connection. And some of its errors call themselves retriable or not by what would
+ * kafkajs has a few ways to fail that look alike: a port that wants TLS or SASL, spoken to without, just closes the
+ * connection, and so does a broker that goes away. And some of its errors call themselves retriable or not by what would
  * help *it*. So which failures are final is decided here, by their types: {@link KafkaRefusedError} for what only a
  * person can mend, {@link UnavailableError} for what comes back.
  *
@@ -46,12 +46,44 @@ const REFUSALS: Readonly<Record<string, string>> = {
     "the user may not: grant WRITE and DESCRIBE on the transactional ids that begin with the deployment's name",
   UNKNOWN_TOPIC_OR_PARTITION: "there is no such topic or partition",
   UNSUPPORTED_SASL_MECHANISM: "the brokers don't offer this kafka.sasl.mechanism",
+  ILLEGAL_SASL_STATE: "kafka.sasl is set, and nobody is asked there who they are: is it another port?",
   SASL_AUTHENTICATION_FAILED: "the user or the password of kafka.sasl is wrong",
   INVALID_TOPIC_EXCEPTION: "the topic's name can't be one",
   INVALID_SESSION_TIMEOUT:
     "the brokers don't allow this source.session_timeout (group.min.session.timeout.ms, group.max.session.timeout.ms)",
   MESSAGE_TOO_LARGE: "a message is larger than the topic takes (max.message.bytes)",
 };
+
+/** What a refusal without a type means, by what Deno or kafkajs says of it. The first that fits. */
+const REFUSAL_MESSAGES: readonly (readonly [RegExp, string])[] = [
+  [/mechanism is not supported|unsupported sasl/i, REFUSALS["UNSUPPORTED_SASL_MECHANISM"] as string],
+  [
+    /self.signed certificate|unable to (get|verify)|unknownissuer/i,
+    "the brokers' certificate is not signed by an authority that we know: kafka.ssl.ca_file must have it",
+  ],
+  [
+    /does not match certificate|notvalidforname|not valid for name/i,
+    "the brokers' certificate is not for the name that they are reached by, in kafka.brokers or as they advertise it",
+  ],
+  [
+    /certificate has expired|certificate is not yet valid|invalid peer certificate/i,
+    "the brokers' certificate is not valid",
+  ],
+  [
+    /alert: (BadCertificate|CertificateRequired|HandshakeFailure)|certificate required/i,
+    "the brokers want a certificate of ours, or another: set kafka.ssl.cert_file and key_file",
+  ],
+  [
+    /alert: \w*(Certificate|CA)\w*/i,
+    "the brokers don't accept our certificate: is kafka.ssl.cert_file signed by an authority of theirs, and valid?",
+  ],
+  // What Deno says where the two can't be used at all.
+  [/unsupported protocol/i, "are kafka.ssl.cert_file and key_file a certificate and its own key?"],
+];
+
+/** What a PEM file must have. */
+const PEM_CERTIFICATE = /-----BEGIN (TRUSTED |X509 )?CERTIFICATE-----/;
+const PEM_KEY = /-----BEGIN ((RSA|EC) )?PRIVATE KEY-----(?!\s*Proc-Type)/;
 
 /**
  * Makes a client. Connects to nothing yet.
@@ -123,24 +155,10 @@ export function explainKafkaFailure(error: unknown, doing: string): Error {
 /** Why a failure that has no type of Kafka's is final; null where it is not. */
 function refusalOf({ name = "", message = "" }: KafkaFailure): string | null {
   if (name === "KafkaJSSASLAuthenticationError") return REFUSALS["SASL_AUTHENTICATION_FAILED"] as string;
-  if (/mechanism is not supported|unsupported sasl/i.test(message)) {
-    return REFUSALS["UNSUPPORTED_SASL_MECHANISM"] as string;
-  }
-  if (name === "KafkaJSGroupCoordinatorNotFound") {
-    return "the group or transaction has no coordinator, or the user may not: grant READ on the group, and WRITE and " +
-      "DESCRIBE on the transactional ids that begin with the deployment's name";
-  }
-  if (
-    /self.signed certificate|unable to (get|verify)|unknownissuer|invalid peer certificate/i.test(message)
-  ) {
-    return "the brokers' certificate is not signed by an authority that we know: set kafka.ssl.ca_file";
-  }
-  if (/BadCertificate|certificate required|CertificateRequired|HandshakeFailure/i.test(message)) {
-    return "the brokers want a certificate of ours: set kafka.ssl.cert_file and key_file";
-  }
   if (name === "KafkaJSTopicMetadataNotLoaded") {
     return "there is no such topic, or the user may not DESCRIBE it";
   }
+  for (const [pattern, why] of REFUSAL_MESSAGES) if (pattern.test(message)) return `${why} (${message})`;
   return null;
 }
 
@@ -149,8 +167,12 @@ function hintOf(texts: readonly string[]): string | null {
   if (texts.some((text) => /before secure TLS connection/i.test(text))) {
     return "no TLS is spoken there: is it a plaintext port? (kafka.ssl is set)";
   }
-  if (texts.some((text) => /closed connection/i.test(text))) {
-    return "the broker closed the connection: it is away, or wants TLS or SASL where kafka.ssl or kafka.sasl is not set";
+  if (texts.some((text) => /failed to find group coordinator/i.test(text))) {
+    return "no broker says who coordinates the group or the transactions: is the cluster whole?";
+  }
+  if (texts.some((text) => /closed connection|write after end|ECONNRESET|EPIPE/i.test(text))) {
+    return "the broker closed the connection: it is away, or wants TLS, a certificate or SASL where kafka.ssl, its " +
+      "cert_file or kafka.sasl is not set";
   }
   return null;
 }
@@ -173,10 +195,18 @@ export function causesOf(error: unknown): KafkaFailure[] {
 async function readSsl(ssl: KafkaSsl): Promise<Record<string, unknown>> {
   const { caFile, certFile, keyFile } = ssl;
   return {
-    ...(caFile === null ? {} : { ca: [await readText(caFile, "kafka.ssl.ca_file")] }),
-    ...(certFile === null ? {} : { cert: await readText(certFile, "kafka.ssl.cert_file") }),
-    ...(keyFile === null ? {} : { key: await readText(keyFile, "kafka.ssl.key_file") }),
+    ...(caFile === null ? {} : { ca: [await readPem(caFile, "kafka.ssl.ca_file", PEM_CERTIFICATE)] }),
+    ...(certFile === null ? {} : { cert: await readPem(certFile, "kafka.ssl.cert_file", PEM_CERTIFICATE) }),
+    ...(keyFile === null ? {} : { key: await readPem(keyFile, "kafka.ssl.key_file", PEM_KEY) }),
   };
+}
+
+/** TLS leaves out, without a word, a file in which it finds nothing. */
+async function readPem(path: string, key: string, content: RegExp): Promise<string> {
+  const text = await readText(path, key);
+  if (content.test(text)) return text;
+  const what = content === PEM_KEY ? "private key that is not encrypted" : "certificate";
+  throw new KafkaRefusedError(`Cannot use ${path} (${key}): there is no ${what} in PEM in it`);
 }
 
 async function readSasl({ mechanism, username, passwordFile, passwordEnv }: KafkaSasl): Promise<SASLOptions> {
