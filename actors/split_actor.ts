@@ -54,7 +54,7 @@ const BATCH_ROWS = 128;
 const PIECE_RECORDS = 2048;
 /** How long that may take before the event loop has its chance, µs, and after how many records the clock is asked. */
 const PIECE_US = 1000;
-const CLOCK_RECORDS = 128;
+const CLOCK_RECORDS = 32;
 /** Changed pairs that a checkpoint takes of a partition in one step. */
 const BARRIER_ROWS = 1024;
 /** Batches kept for the next use. */
