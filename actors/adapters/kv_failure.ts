@@ -38,6 +38,11 @@ const MEANINGS: readonly { readonly words: string; readonly meaning: string }[] 
     words: "malformed",
     meaning: DAMAGED,
   },
+  // Deno KV's words for a row that it did not write so.
+  {
+    words: "value encoding",
+    meaning: DAMAGED,
+  },
   {
     words: "database is locked",
     meaning: "another program has state.kv open. Close that one and start again",

@@ -10,6 +10,7 @@ Deno.test("explainKvFailure: SQLite's words and what they mean", () => {
     ["unable to open database file: /x/state.kv", "state.kv can't be opened"],
     ["file is not a database", "state.kv is damaged"],
     ["database disk image is malformed", "state.kv is damaged"],
+    ["The value encoding -24 is unknown.", "state.kv is damaged"],
     ["database is locked", "another program has state.kv open"],
     ["something else", "something else"],
   ];
