@@ -27,6 +27,12 @@ export interface KvStoreOptions {
   readonly split: string;
 }
 
+/** The files that a state directory has or may have, by their paths. */
+export function stateFiles(directory: string): string[] {
+  return ["lock", "format", "format.new", "state.kv", "state.kv-wal", "state.kv-shm"]
+    .map((name) => join(directory, name));
+}
+
 /** What is open. */
 interface Opened {
   readonly kv: Deno.Kv;

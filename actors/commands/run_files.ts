@@ -4,7 +4,8 @@
  * @module
  */
 import { SharedCount } from "../../lib/partition.ts";
-import { KvStore } from "../adapters/kv_store.ts";
+import { refuseSameFile } from "../adapters/distinct_files.ts";
+import { KvStore, stateFiles } from "../adapters/kv_store.ts";
 import { NdjsonSink } from "../adapters/ndjson_sink.ts";
 import { NdjsonSource } from "../adapters/ndjson_source.ts";
 import type { Opened, SplitReport } from "../split_actor.ts";
@@ -38,6 +39,13 @@ export class FileJob implements Job {
   }
 
   async run(): Promise<void> {
+    const { source, sink, deadLetters, checkpoint } = this.#parts.config;
+    await refuseSameFile([
+      ...stateFiles(checkpoint.path).map((path) => ({ key: "checkpoint.path", path })),
+      { key: "source.path", path: source.path, descriptor: 0 },
+      { key: "sink.path", path: sink.path, descriptor: 1 },
+      { key: "dead_letters.path", path: deadLetters.path },
+    ]);
     await this.#system.run();
   }
 

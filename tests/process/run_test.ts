@@ -61,6 +61,50 @@ for (const [name, args, message] of WRONG) {
   });
 }
 
+const SAME: readonly (readonly [name: string, args: readonly string[], message: RegExp])[] = [
+  [
+    "an output that is the input by another path",
+    ["--output", "./input.ndjson"],
+    /sink\.path .*source\.path/,
+  ],
+  ["an output that is the input by a link", ["--output", "hard.ndjson"], /sink\.path .*source\.path/],
+  [
+    "an output that is the input by a symbolic link",
+    ["--output", "soft.ndjson"],
+    /sink\.path .*source\.path/,
+  ],
+  [
+    "two outputs that will be one file",
+    ["--output", "x/a", "--dead-letters", "x/./a"],
+    /dead_letters\.path .*sink/,
+  ],
+  [
+    "an output in the place of the state",
+    ["--output", "s/state.kv", "--state", "s"],
+    /sink\.path .*checkpoint/,
+  ],
+];
+for (const [name, args, message] of SAME) {
+  runTest(`${name}: status 2, and nothing is touched`, async ({ input }, directory) => {
+    await Deno.writeTextFile(input, file(...VISIT));
+    await Deno.link(input, join(directory, "hard.ndjson"));
+    await Deno.symlink(input, join(directory, "soft.ndjson"));
+    refused(await runFencepost(["run", "--input", input, ...args], { directory }), 2, message);
+    deepEqual(await linesOf(input), VISIT);
+    deepEqual(
+      [...Deno.readDirSync(directory)].map(({ name }) => name).toSorted(),
+      ["hard.ndjson", "input.ndjson", "soft.ndjson"],
+    );
+  });
+}
+
+runTest("a redirection onto the input: status 2, and the input is as it was", async ({ input, kept }) => {
+  await Deno.writeTextFile(input, file(...VISIT));
+  const shell = `"$@" >> '${input}'`;
+  refused(await runFencepost(["run", "--input", input, ...kept], { shell }), 2, /sink\.path .*source\.path/);
+  deepEqual(await linesOf(input), VISIT);
+});
+
 runTest("an input that is not there: status 1 and its name", async (files) => {
   refused(await runFencepost(files.args), 1, /input\.ndjson.*no such file/);
 });
