@@ -13,6 +13,9 @@
  * A file has taken a line when `fdatasync` returned, so `flush` is what a checkpoint waits for. The directory is synced
  * too where the file is new: a checkpoint that outlived its output's name would refuse to go on.
  *
+ * An output that somebody deletes or cuts short while it is written would go on taking lines that nobody will see. So a
+ * `flush` looks whether it is all there before a checkpoint counts on it.
+ *
  * A write or sync that failed is final for this sink: how much of it arrived is unknown, and a later `fdatasync` that
  * succeeds says nothing of pages that an earlier one dropped. Opened again, the torn end is cut.
  *
@@ -110,6 +113,7 @@ export class NdjsonSink implements Sink {
       this.#unsynced = false;
       try {
         await this.#file.syncData();
+        await this.#assertThere(this.#file);
       } catch (cause) {
         throw this.#fail(cause);
       }
@@ -188,6 +192,13 @@ export class NdjsonSink implements Sink {
         throw this.#fail(cause);
       }
     }
+  }
+
+  async #assertThere(file: Deno.FsFile): Promise<void> {
+    const { size, nlink } = await file.stat();
+    if (nlink === 0) throw new Error("it was deleted while it was written");
+    if (size >= this.#bytes) return;
+    throw new Error(`it became shorter while it was written (${size} bytes of ${this.#bytes} are left)`);
   }
 
   #usable(): Deno.FsFile | null {

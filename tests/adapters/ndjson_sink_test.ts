@@ -301,6 +301,32 @@ Deno.test("NdjsonSink: a file that can't grow ends in a torn line, which the nex
   });
 });
 
+Deno.test("NdjsonSink: an output that is deleted or cut while it is written is no longer acknowledged", async (test) => {
+  const cases: [name: string, harm: (path: string) => Promise<void>, message: string][] = [
+    ["deleted", (path) => Deno.remove(path), "it was deleted while it was written"],
+    [
+      "cut short",
+      (path) => Deno.truncate(path, 1),
+      "it became shorter while it was written (5 bytes of 8 are left)",
+    ],
+  ];
+  for (const [name, harm, reason] of cases) {
+    await test.step(name, () =>
+      withDirectory(async (directory) => {
+        const path = join(directory, "out");
+        await withSink({ path }, async (sink) => {
+          await write(sink, ["one"]);
+          deepStrictEqual(await sink.flush(), { path, bytes: 4 });
+          await harm(path);
+          await write(sink, ["two"]);
+          const message = `Cannot write to ${path}: ${reason}`;
+          await rejects(sink.flush(), { message });
+          await rejects(sink.flush(), { message }, "final");
+        });
+      }));
+  }
+});
+
 Deno.test("NdjsonSink: a path that can't be a file is refused by name", async () => {
   await withDirectory(async (directory) => {
     await Deno.writeTextFile(join(directory, "file"), "");
