@@ -9,6 +9,7 @@
  *
  * @module
  */
+import type { Config } from "../lib/config.ts";
 import { ConfigError } from "../lib/config_fields.ts";
 import { isSameFile, LineReader } from "./adapters/line_reader.ts";
 import { NdjsonReplayTarget } from "./adapters/ndjson_replay_target.ts";
@@ -17,6 +18,7 @@ import { onSignal, readLines, say, write } from "./adapters/system_process.ts";
 import { parseArguments } from "./commands/arguments.ts";
 import { audit } from "./commands/audit.ts";
 import { loadConfig } from "./commands/configuration.ts";
+import type { DeadLettersEnvironment } from "./commands/dead_letters_input.ts";
 import { UsageError } from "./commands/flags.ts";
 import { helpText } from "./commands/help.ts";
 import { key } from "./commands/key.ts";
@@ -44,19 +46,22 @@ async function main(words: readonly string[]): Promise<number> {
       return await key(asked, (config as NonNullable<typeof config>).identity, { readLines, write, say });
     case "dead-letters list":
       return await listDeadLetters(asked, config as NonNullable<typeof config>, {
-        open: LineReader.open,
-        wallUs: new SystemClock().wallUs(),
+        ...deadLettersEnvironment(config as NonNullable<typeof config>),
         write,
-        say,
       });
-    case "dead-letters replay":
-      return await replayDeadLetters(asked, config as NonNullable<typeof config>, {
-        open: LineReader.open,
-        wallUs: new SystemClock().wallUs(),
-        say,
+    case "dead-letters replay": {
+      const inForce = config as NonNullable<typeof config>;
+      const environment = deadLettersEnvironment(inForce);
+      return await replayDeadLetters(asked, inForce, {
+        ...environment,
         target: (output) => new NdjsonReplayTarget(output),
+        topicTarget: async (placeBy) => {
+          const { configuredTopicTarget } = await import("./commands/dead_letters_kafka.ts");
+          return await configuredTopicTarget(inForce, placeBy, environment);
+        },
         isSameFile,
       });
+    }
     case "run": {
       const inForce = config as NonNullable<typeof config>;
       if (asked.printConfig) {
@@ -72,6 +77,19 @@ async function main(words: readonly string[]): Promise<number> {
       });
     }
   }
+}
+
+function deadLettersEnvironment(config: Config): DeadLettersEnvironment {
+  const wallUs = new SystemClock().wallUs();
+  return {
+    open: LineReader.open,
+    openTopic: async () => {
+      const { openConfiguredTopic } = await import("./commands/dead_letters_kafka.ts");
+      return await openConfiguredTopic(config, { say, wallUs });
+    },
+    wallUs,
+    say,
+  };
 }
 
 /** One line that says what went wrong, with its causes. */

@@ -4,8 +4,13 @@
  * ```
  *   incomplete        never: of a record that was too large only the beginning was kept
  *   comes_back        it would be a dead letter again (unless forced)
+ *   suppressed        it was taken, and would be known by its id (unless forced)
  *   older_than_ttl    it can't be known any more whether a copy of it was taken meanwhile (unless insisted on)
  * ```
+ *
+ * `SINK_REJECTED` says that the record was taken and only its trigger refused: its ids are in the window until `ttl` has
+ * passed, and till then it would be suppressed without a word. After that it is as old as any other, and may be insisted
+ * on; the pair's memory still knows the latest ENTER and EXIT without a `seq` (SPEC 2).
  *
  * What comes back is found by trying: the record as it stands in the file goes through the decoder and the judgement of
  * times that `run` uses, with the clock and the limits of today. So one that a person has mended passes, one that a newer
@@ -30,7 +35,7 @@ import { TransitionDecoder } from "./transition.ts";
 /** Why a dead letter is not sent again. */
 export interface ReplayRefusal {
   /** For counting. */
-  readonly because: "incomplete" | "comes_back" | "older_than_ttl";
+  readonly because: "incomplete" | "comes_back" | "suppressed" | "older_than_ttl";
   /** One sentence for a person, without its full stop. */
   readonly why: string;
 }
@@ -57,18 +62,23 @@ export class ReplayJudge {
     this.#circumstances = circumstances;
   }
 
-  /** Why a letter's record must not be sent again; null where it may. */
-  refusal(letter: StoredDeadLetter): ReplayRefusal | null {
+  /**
+   * Why a letter's record must not be sent again; null where it may.
+   *
+   * @param firstSeenUs ingest time of a record that carries none, µs since the epoch; NaN where its reader has none either
+   */
+  refusal(letter: StoredDeadLetter, firstSeenUs: number): ReplayRefusal | null {
     if (letter.reason === "TOO_LARGE" || letter.oversize !== undefined) return incomplete(letter);
     const { force, olderThanTtl } = this.#circumstances;
     if (!force) {
-      const why = this.#whyItComesBack(letter);
+      const why = this.#whyItComesBack(letter, firstSeenUs);
       if (why !== null) return { because: "comes_back", why };
+      if (letter.reason === "SINK_REJECTED" && !this.#isOlderThanTtl(letter)) return this.#suppressed();
     }
     return olderThanTtl ? null : this.#olderThanTtl(letter);
   }
 
-  #whyItComesBack({ reason, record }: StoredDeadLetter): string | null {
+  #whyItComesBack({ reason, record }: StoredDeadLetter, firstSeenUs: number): string | null {
     const { config: { emit, time }, wallUs } = this.#circumstances;
     if (reason === "LATE" && emit === "ordered") {
       return wouldBe("LATE", "Triggers leave in event-time order, and the watermark never goes back");
@@ -76,7 +86,8 @@ export class ReplayJudge {
     const decoder = this.#decoder;
     const outcome = decoder.decode(record, 0, record.length);
     if (outcome !== "transition" && outcome !== "INVALID_FIELD") return wouldBe(outcome, decoder.detail);
-    const { eventTimeUs, ingestTimeUs } = decoder;
+    const { eventTimeUs } = decoder;
+    const ingestTimeUs = Number.isNaN(decoder.ingestTimeUs) ? firstSeenUs : decoder.ingestTimeUs;
     const implausible = judgeTimes({ eventTimeUs, ingestTimeUs, dedupClockUs: -Infinity, wallUs }, time);
     if (implausible !== null) return wouldBe(implausible.reason, implausible.detail);
     if (reason === "TIME_TOO_OLD" && wallUs - eventTimeUs > time.maxAgeUs) {
@@ -86,10 +97,22 @@ export class ReplayJudge {
     return outcome === "INVALID_FIELD" ? wouldBe(outcome, decoder.detail) : null;
   }
 
-  #olderThanTtl({ atUs }: StoredDeadLetter): ReplayRefusal | null {
+  #suppressed(): ReplayRefusal {
+    const { ttlUs } = this.#circumstances.config.identity;
+    const why = "It was taken, and only its trigger was refused: its id is known for identity.ttl " +
+      `(${formatDuration(ttlUs)}), and by that it would be suppressed`;
+    return { because: "suppressed", why };
+  }
+
+  #isOlderThanTtl({ atUs }: StoredDeadLetter): boolean {
     const { config: { identity: { ttlUs } }, wallUs } = this.#circumstances;
-    if (wallUs - atUs <= ttlUs) return null;
-    const why = `It is a dead letter since ${formatTimestamp(atUs)}, longer than identity.ttl ` +
+    return wallUs - atUs > ttlUs;
+  }
+
+  #olderThanTtl(letter: StoredDeadLetter): ReplayRefusal | null {
+    if (!this.#isOlderThanTtl(letter)) return null;
+    const { ttlUs } = this.#circumstances.config.identity;
+    const why = `It is a dead letter since ${formatTimestamp(letter.atUs)}, longer than identity.ttl ` +
       `(${formatDuration(ttlUs)}): had a copy of it been taken meanwhile, that would be forgotten`;
     return { because: "older_than_ttl", why };
   }

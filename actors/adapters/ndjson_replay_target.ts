@@ -37,6 +37,10 @@ export class NdjsonReplayTarget implements ReplayTarget {
     return null;
   }
 
+  firstSeenUs(): Promise<number> {
+    return Promise.resolve(NaN);
+  }
+
   async open(): Promise<void> {
     await this.#sink.open(null);
   }

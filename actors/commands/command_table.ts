@@ -137,7 +137,8 @@ const LIST_DEAD_LETTERS: Command = {
     HELP_FLAG,
   ],
   details: [
-    "Reads the files, or that of the configuration (dead_letters.path); - is stdin.",
+    "Reads the files, or the file or topic of the configuration (dead_letters.path,\n" +
+    "dead_letters.topic); - is stdin.",
     "Exit status: 0 done, 1 where a line is no dead letter, 2 wrong usage or nothing to\n" +
     "read.",
   ],
@@ -145,26 +146,40 @@ const LIST_DEAD_LETTERS: Command = {
 
 const REPLAY_DEAD_LETTERS: Command = {
   name: "dead-letters replay",
-  about: "Write those records again, for run to read",
+  about: "Send those records again, for run to read",
   usage: "[flags] [FILE…]",
   flags: [
     ...SELECTION_FLAGS,
-    { name: "output", value: "FILE|-", about: "Append the records here; - is stdout, and the default" },
+    {
+      name: "output",
+      value: "FILE|-",
+      about: "Append the records here; - is stdout, the default unless to a topic",
+    },
     { name: "dry-run", value: null, about: "Write nothing, but say what would be" },
-    { name: "force", value: null, about: "Send also what would only come back" },
+    { name: "force", value: null, about: "Send also what would only come back, or is known" },
     { name: "older-than-ttl", value: null, about: "Send also what is older than identity.ttl" },
+    {
+      name: "partition",
+      value: "device|source",
+      about: "Where a record goes whose device and source have two partitions",
+    },
     { name: "limit", value: "N", about: "Tell this many refusals one by one; all are counted: 1000" },
     ...CONFIG_FLAGS,
     HELP_FLAG,
   ],
   details: [
-    "Reads the files, or that of the configuration (dead_letters.path), as far as they\n" +
-    "go when it starts; - is stdin. The records come out as they came in. Give the\n" +
-    "configuration of the run that they go to: each record is tried against it, and what\n" +
-    "would only be a dead letter again is refused. Mend a record in a copy of the file,\n" +
-    "and the copy's passes. Refused too is what is older than identity.ttl, since a copy\n" +
-    "that was taken meanwhile would no longer be known, and always what was too large,\n" +
-    "since it was not kept.",
+    "Reads the files, or the file or topic of the configuration (dead_letters.path,\n" +
+    "dead_letters.topic), as far as they go when it starts; - is stdin. The records come\n" +
+    "out as they came in. Give the configuration of the run that they go to: each record\n" +
+    "is tried against it, and what would only be a dead letter again is refused. Mend a\n" +
+    "record in a copy of the file, and the copy's passes. Refused too is what is older\n" +
+    "than identity.ttl, since a copy that was taken meanwhile would no longer be known,\n" +
+    "and always what was too large, since it was not kept.",
+    "Where source.type is kafka they go to its topic, keyed by their device and with the\n" +
+    "timestamps that they had. A record whose device Kafka's default partitioner sends to\n" +
+    "another partition than it came from is refused until --partition says which is\n" +
+    "right: source where producers partition otherwise, device where the topic has got\n" +
+    "more partitions since.",
     "Exit status: 0 done, 1 where a record was refused or a line is no dead letter, or\n" +
     "the output failed, 2 wrong usage or nothing to read.",
   ],

@@ -5,6 +5,7 @@
  */
 import { DEAD_LETTER_REASONS, type DeadLetterReason } from "../../lib/dead_letter.ts";
 import { nearest } from "../../lib/nearest.ts";
+import type { PlaceBy } from "../../lib/replay_place.ts";
 import { parseDuration, parseRfc3339 } from "../../lib/time.ts";
 import { type GivenFlags, UsageError } from "./flags.ts";
 
@@ -13,7 +14,7 @@ export type Since = { readonly atUs: number } | { readonly agoUs: number };
 
 /** Which dead letters are meant. */
 export interface DeadLetterSelection {
-  /** Files, `-` being stdin; empty for the configuration's. */
+  /** Files, `-` being stdin; empty for the configuration's file or topic. */
   readonly paths: readonly string[];
   /** Null for all. */
   readonly reasons: readonly DeadLetterReason[] | null;
@@ -30,8 +31,10 @@ export interface ListDeadLettersArguments extends DeadLetterSelection {
 /** `fencepost dead-letters replay`, but for the configuration. */
 export interface ReplayDeadLettersArguments extends DeadLetterSelection {
   readonly command: "dead-letters replay";
-  /** Where the records go; `-` is stdout. */
-  readonly output: string;
+  /** Where the records go; `-` is stdout. Null for the source's topic, or stdout where there is none. */
+  readonly output: string | null;
+  /** What decides where a record goes that its device and its source would send to different partitions of a topic. */
+  readonly placeBy: PlaceBy;
   readonly dryRun: boolean;
   /** Send what can only come back, too. */
   readonly force: boolean;
@@ -59,12 +62,18 @@ export function replayDeadLettersArguments(given: GivenFlags): ReplayDeadLetters
   return {
     command: "dead-letters replay",
     ...selection(given),
-    output: given.value("output") ?? "-",
+    output: given.value("output"),
+    placeBy: placeBy(given.value("partition")),
     dryRun: given.switched("dry-run") ?? false,
     force: given.switched("force") ?? false,
     olderThanTtl: given.switched("older-than-ttl") ?? false,
     limit: Number(limit),
   };
+}
+
+function placeBy(partition: string | null): PlaceBy {
+  if (partition === null || partition === "device" || partition === "source") return partition;
+  throw new UsageError(`--partition must be device or source, got ${partition}`);
 }
 
 function selection(given: GivenFlags): DeadLetterSelection {

@@ -1,21 +1,23 @@
 /**
- * The dead letters that a command asks for, out of the files where they are kept.
+ * The dead letters that a command asks for, out of the files or the topic where they are kept.
  *
- * All files are opened before the first is read, so that a name that was mistyped is known before anything was sent. A
- * line that is no dead letter is said, counted and passed over: a crash may have torn it, or a person.
+ * All are opened before the first is read, so that a name that was mistyped is known before anything was sent. A line that
+ * is no dead letter is said, counted and passed over: a crash may have torn it, or a person.
  *
  * @module
  */
 import type { Config } from "../../lib/config.ts";
 import { decodeDeadLetter, type StoredDeadLetter } from "../../lib/dead_letter_line.ts";
-import type { LineReader } from "../adapters/line_reader.ts";
+import type { DeadLetterLog } from "../dead_letter_log.ts";
 import type { DeadLetterSelection, Since } from "./dead_letters_arguments.ts";
 import { UsageError } from "./flags.ts";
 
 /** What both commands need of the process they run in. */
 export interface DeadLettersEnvironment {
   /** Opens a file, `-` being stdin. */
-  readonly open: (path: string) => Promise<Pick<LineReader, "lines" | "close">>;
+  readonly open: (path: string) => Promise<Pick<DeadLetterLog, "lines" | "close">>;
+  /** Opens the partitions of the configuration's topic. */
+  readonly openTopic: () => Promise<readonly DeadLetterLog[]>;
   /** Writes to stderr. */
   readonly say: (text: string) => void;
   /** The wall clock, µs since the epoch. */
@@ -25,8 +27,12 @@ export interface DeadLettersEnvironment {
 /** A dead letter and where it is kept. */
 export interface FoundDeadLetter {
   readonly letter: StoredDeadLetter;
-  readonly file: string;
-  readonly line: number;
+  /** The file's path, or the topic. */
+  readonly log: string;
+  /** Of the topic; null of a file. */
+  readonly partition: number | null;
+  /** Of the line in the file, or the offset in the partition. */
+  readonly number: number;
 }
 
 /** See the module's header. */
@@ -40,11 +46,10 @@ export class DeadLettersInput {
   readonly #environment: DeadLettersEnvironment;
   readonly #paths: readonly string[];
   readonly #fromUs: number;
+  /** Null where they are in files. */
+  readonly #topic: string | null;
 
-  /**
-   * @param deadLetters the configuration's, for where they are
-   * @throws {UsageError} where no file is given and the configuration names none
-   */
+  /** @param deadLetters the configuration's, for where they are if no file is given */
   constructor(
     selection: DeadLetterSelection,
     environment: DeadLettersEnvironment,
@@ -53,56 +58,67 @@ export class DeadLettersInput {
     this.#selection = selection;
     this.#environment = environment;
     this.#fromUs = fromUs(selection.since, environment.wallUs);
-    if (selection.paths.length === 0 && deadLetters.type !== "ndjson") {
-      throw new UsageError("The dead letters are in a Kafka topic, which can't be read yet: give a FILE");
-    }
-    this.#paths = selection.paths.length === 0 ? [deadLetters.path] : selection.paths;
+    const { type, path, topic } = deadLetters;
+    this.#topic = selection.paths.length === 0 && type === "kafka" ? topic : null;
+    this.#paths = selection.paths.length > 0 ? selection.paths : type === "kafka" ? [] : [path];
   }
 
-  /** The files' paths. */
+  /** The files' paths; none where a topic is read. */
   get paths(): readonly string[] {
     return this.#paths;
   }
 
   /**
-   * Opens all files and hands over their dead letters, in order.
+   * Opens all files, or the topic, and hands over their dead letters, in order.
    *
    * @param opened called when all are open and before the first is read
    * @throws {UsageError} where one can't be opened: then nothing was read
    * @throws {Error} where one can't be read on
    */
   async *letters(opened: () => Promise<void>): AsyncGenerator<FoundDeadLetter> {
-    const files: [string, Pick<LineReader, "lines" | "close">][] = [];
+    const logs: DeadLetterLog[] = [];
     try {
-      for (const path of this.#paths) files.push([path, await this.#open(path)]);
+      if (this.#topic !== null) logs.push(...await this.#openTopic(this.#topic));
+      for (const path of this.#paths) logs.push(await this.#open(path));
       await opened();
-      for (const [path, file] of files) yield* this.#lettersOf(path, file);
+      for (const log of logs) yield* this.#lettersOf(log);
     } finally {
-      for (const [, file] of files) file.close();
+      for (const log of logs) log.close();
     }
   }
 
-  async #open(path: string): Promise<Pick<LineReader, "lines" | "close">> {
+  async #openTopic(topic: string): Promise<readonly DeadLetterLog[]> {
     try {
-      return await this.#environment.open(path);
+      return await this.#environment.openTopic();
+    } catch (cause) {
+      throw new UsageError(`Cannot read the dead letters of topic ${topic}: ${reasonOf(cause)}`, { cause });
+    }
+  }
+
+  async #open(path: string): Promise<DeadLetterLog> {
+    try {
+      const file = await this.#environment.open(path);
+      return { name: path, partition: null, lines: () => file.lines(), close: () => file.close() };
     } catch (cause) {
       throw new UsageError(`Cannot read ${path}: ${reasonOf(cause)}`, { cause });
     }
   }
 
-  async *#lettersOf(file: string, reader: Pick<LineReader, "lines">): AsyncGenerator<FoundDeadLetter> {
-    const lines = reader.lines();
+  async *#lettersOf(log: DeadLetterLog): AsyncGenerator<FoundDeadLetter> {
+    const { name, partition } = log;
+    const lines = log.lines();
     try {
       for (;;) {
-        const next = await readNext(file, lines);
+        const next = await readNext(name, lines);
         if (next.done === true) return;
-        const { number: line, bytes } = next.value;
-        const decoded = bytes === null ? { damage: "is too long for one" } : decodeDeadLetter(bytes);
+        const { number, bytes, damage = "is too long for one" } = next.value;
+        const decoded = bytes === null ? { damage } : decodeDeadLetter(bytes);
         if ("damage" in decoded) {
           this.damaged++;
-          this.#environment.say(`fencepost: ${file}:${line} is no dead letter: it ${decoded.damage}\n`);
+          const place = placeText({ log: name, partition, number });
+          this.#environment.say(`fencepost: ${place} is no dead letter: it ${decoded.damage}\n`);
         } else if (this.#isAskedFor(decoded)) {
-          yield { letter: decoded, file, line };
+          yield { letter: decoded, log: name, partition, number };
         } else {
           this.passedOver++;
         }
@@ -118,12 +134,17 @@ export class DeadLettersInput {
   }
 }
 
+/** Where an entry is: `dead-letters.ndjson:7`, `dead-letters[3]:1041`. */
+export function placeText({ log, partition, number }: Omit<FoundDeadLetter, "letter">): string {
+  return `${log}${partition === null ? "" : `[${partition}]`}:${number}`;
+}
+
 /** The next line. What goes wrong elsewhere while lines are read must not be taken for a failure to read them. */
-async function readNext<T>(file: string, lines: AsyncGenerator<T>): Promise<IteratorResult<T>> {
+async function readNext<T>(log: string, lines: AsyncGenerator<T>): Promise<IteratorResult<T>> {
   try {
     return await lines.next();
   } catch (cause) {
-    throw new Error(`Cannot read ${file}: ${reasonOf(cause)}`, { cause });
+    throw new Error(`Cannot read ${log}: ${reasonOf(cause)}`, { cause });
   }
 }
 

@@ -47,11 +47,12 @@ export async function listDeadLetters(
   return input.damaged > 0 ? 1 : 0;
 }
 
-function letterJson({ letter, file, line }: FoundDeadLetter): string {
+function letterJson({ letter, log, partition, number }: FoundDeadLetter): string {
   const { reason, detail, source, position, atUs, record, oversize } = letter;
   const at = formatTimestamp(atUs);
   const bytes = oversize?.byteLength ?? record.length;
-  return JSON.stringify({ entry: "letter", reason, detail, source, position, at, bytes, file, line }) + "\n";
+  const kept = partition === null ? { file: log, line: number } : { topic: log, partition, offset: number };
+  return JSON.stringify({ entry: "letter", reason, detail, source, position, at, bytes, ...kept }) + "\n";
 }
 
 function letterText({ letter: { reason, detail, source, position, atUs } }: FoundDeadLetter): string {

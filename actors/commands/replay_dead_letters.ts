@@ -2,20 +2,28 @@
  * `fencepost dead-letters replay`: sends the records of dead letters again, byte for byte.
  *
  * ```
- *   files ──▶ asked for? ──▶ lib/replay.ts ──▶ can the target carry it? ──▶ target
- *                                └────────────────┴─▶ a line on stderr that says why not, and a count
+ *   files or topic ──▶ asked for? ──▶ lib/replay.ts ──▶ can the target carry it? ──▶ file, pipe or topic
+ *                                         └────────────────┴─▶ a line on stderr that says why not, and a count
  * ```
  *
- * The records alone go to stdout, so that `… | fencepost run` works. They are not taken out of the dead letters: that file
- * is a log, and what was sent twice is known by its id.
+ * Where the source of the configuration is a topic they go there, unless an output is given. To stdout go the records
+ * alone, so that `… | fencepost run` works. They are not taken out of the dead letters: that is
+ * a log, and what was sent twice is known by its id.
  *
  * @module
  */
 import type { Config } from "../../lib/config.ts";
+import type { StoredDeadLetter } from "../../lib/dead_letter_line.ts";
 import { ReplayJudge, type ReplayRefusal } from "../../lib/replay.ts";
+import type { PlaceBy } from "../../lib/replay_place.ts";
 import type { ReplayTarget } from "../replay_target.ts";
 import type { ReplayDeadLettersArguments } from "./dead_letters_arguments.ts";
-import { type DeadLettersEnvironment, DeadLettersInput, type FoundDeadLetter } from "./dead_letters_input.ts";
+import {
+  type DeadLettersEnvironment,
+  DeadLettersInput,
+  type FoundDeadLetter,
+  placeText,
+} from "./dead_letters_input.ts";
 import { UsageError } from "./flags.ts";
 import { printable } from "./printable.ts";
 
@@ -23,6 +31,8 @@ import { printable } from "./printable.ts";
 export interface ReplayEnvironment extends DeadLettersEnvironment {
   /** The target for `--output`. */
   readonly target: (output: string) => ReplayTarget;
+  /** The source's topic of the configuration. */
+  readonly topicTarget: (placeBy: PlaceBy) => Promise<ReplayTarget>;
   /** Whether two paths lead to one file. */
   readonly isSameFile: (one: string, other: string) => Promise<boolean>;
 }
@@ -34,8 +44,9 @@ type Because = ReplayRefusal["because"] | "target";
 const WORDS: Readonly<Record<Because, string>> = {
   incomplete: "too large, and not kept as a whole",
   comes_back: "would only come back (--force sends them all the same)",
+  suppressed: "taken before, and still known by their ids (--force sends them all the same)",
   older_than_ttl: "older than identity.ttl (--older-than-ttl sends them all the same)",
-  target: "can't be written to the output byte for byte",
+  target: "can't go to the output",
 };
 
 /**
@@ -47,55 +58,64 @@ const WORDS: Readonly<Record<Because, string>> = {
  */
 export async function replayDeadLetters(
   asked: Omit<ReplayDeadLettersArguments, "command">,
-  config: Pick<Config, "deadLetters" | "identity" | "emit" | "time">,
+  config: Pick<Config, "deadLetters" | "source" | "identity" | "emit" | "time">,
   environment: ReplayEnvironment,
 ): Promise<number> {
   const { wallUs, say } = environment;
-  const { output, dryRun, force, olderThanTtl, limit } = asked;
+  const { dryRun, force, olderThanTtl, limit } = asked;
   const input = new DeadLettersInput(asked, environment, config.deadLetters);
+  const output = asked.output ?? (config.source.type === "kafka" ? null : "-");
   for (const path of input.paths) {
-    if (await environment.isSameFile(path, output)) {
+    if (output !== null && await environment.isSameFile(path, output)) {
       throw new UsageError(`--output must be another file than the dead letters, got ${output}`);
     }
   }
   const judge = new ReplayJudge({ config, wallUs, force, olderThanTtl });
-  const target = environment.target(output);
+  if (output !== null && asked.placeBy !== null) {
+    throw new UsageError(
+      "--partition is for records that go to a topic: source.type is no topic, or --output given",
+    );
+  }
+  const target = output === null ? await environment.topicTarget(asked.placeBy) : environment.target(output);
   const refused = new Map<Because, number>();
   let refusedCount = 0;
   let sent = 0;
   try {
     for await (const found of input.letters(() => dryRun ? Promise.resolve() : target.open())) {
-      const refusal = refusalOf(found, judge, target);
-      if (refusal === null) {
-        if (!dryRun) await target.send(found.letter);
+      const verdict = await judged(found.letter, judge, target);
+      if ("firstSeenUs" in verdict) {
+        if (!dryRun) await target.send(found.letter, verdict.firstSeenUs);
         sent++;
         continue;
       }
-      refused.set(refusal.because, (refused.get(refusal.because) ?? 0) + 1);
-      if (refusedCount++ < limit) say(refusalText(found, refusal.why));
+      refused.set(verdict.because, (refused.get(verdict.because) ?? 0) + 1);
+      if (refusedCount++ < limit) say(refusalText(found, verdict.why));
     }
     if (!dryRun) await target.flush();
   } finally {
-    if (!dryRun) target.close();
+    target.close();
   }
   if (refusedCount > limit) say(`fencepost: ${refusedCount - limit} refusals are not shown; see --limit\n`);
   say(summaryText({ sent, refused, damaged: input.damaged, to: target.name, dryRun }));
   return refusedCount + input.damaged > 0 ? 1 : 0;
 }
 
-function refusalOf(
-  { letter }: FoundDeadLetter,
+/** A letter that is not sent, or when its record was first seen. That is looked up of what would be sent alone. */
+async function judged(
+  letter: StoredDeadLetter,
   judge: ReplayJudge,
   target: ReplayTarget,
-): { readonly because: Because; readonly why: string } | null {
-  const refusal = judge.refusal(letter);
+): Promise<{ readonly because: Because; readonly why: string } | { readonly firstSeenUs: number }> {
+  const refusal = judge.refusal(letter, NaN);
   if (refusal !== null) return refusal;
   const why = target.refusal(letter);
-  return why === null ? null : { because: "target", why };
+  if (why !== null) return { because: "target", why };
+  const firstSeenUs = await target.firstSeenUs(letter);
+  return judge.refusal(letter, firstSeenUs) ?? { firstSeenUs };
 }
 
-function refusalText({ letter: { reason }, file, line }: FoundDeadLetter, why: string): string {
-  return `fencepost: ${file}:${line} ${reason} is not sent: ${printable(why)}\n`;
+function refusalText(found: FoundDeadLetter, why: string): string {
+  return `fencepost: ${placeText(found)} ${found.letter.reason} is not sent: ${printable(why)}\n`;
 }
 
 function summaryText(

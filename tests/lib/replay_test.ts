@@ -40,11 +40,13 @@ interface Options {
   readonly config?: unknown;
   readonly force?: boolean;
   readonly olderThanTtl?: boolean;
+  readonly firstSeenUs?: number;
 }
 
 function judge(kept: StoredDeadLetter, options: Options = {}): ReplayRefusal | null {
-  const { config = {}, force = false, olderThanTtl = false } = options;
-  return new ReplayJudge({ config: parseConfig(config), wallUs: WALL_US, force, olderThanTtl }).refusal(kept);
+  const { config = {}, force = false, olderThanTtl = false, firstSeenUs = NaN } = options;
+  const circumstances = { config: parseConfig(config), wallUs: WALL_US, force, olderThanTtl };
+  return new ReplayJudge(circumstances).refusal(kept, firstSeenUs);
 }
 
 /** What the refusal says it would be; null where it is sent. */
@@ -57,7 +59,7 @@ function comesBackAs(kept: StoredDeadLetter, options: Options = {}): string | nu
 
 Deno.test("ReplayJudge: what a mended record was refused for does not matter", () => {
   for (const reason of DEAD_LETTER_REASONS) {
-    if (reason === "TOO_LARGE") continue;
+    if (reason === "TOO_LARGE" || reason === "SINK_REJECTED") continue;
     strictEqual(judge(letter(reason, MENDED)), null, reason);
   }
 });
@@ -131,6 +133,38 @@ Deno.test("ReplayJudge: LATE comes back where triggers leave in order, and passe
   strictEqual(comesBackAs(late, { config: { emit: "ordered" }, force: true }), null);
   strictEqual(comesBackAs(late, { config: { emit: "arrival" } }), null);
   strictEqual(comesBackAs(letter("INVALID_KIND", MENDED), { config: { emit: "ordered" } }), null);
+});
+
+Deno.test("ReplayJudge: a topic's record is judged by the time at which it was first seen, if it says none", () => {
+  const skewUs = 300 * SECOND_US;
+  const ingest_time = formatTimestamp(WALL_US);
+  const cases: [Uint8Array, number, string | null][] = [
+    [record(WALL_US), NaN, null],
+    [record(WALL_US), WALL_US - skewUs, null],
+    [record(WALL_US), WALL_US - skewUs - 1, "TIME_IN_FUTURE"],
+    [record(WALL_US, { ingest_time }), WALL_US - skewUs - 1, null],
+    [record(WALL_US - 31 * DAY_US), WALL_US - DAY_US, null],
+    [record(WALL_US - 31 * DAY_US), WALL_US - DAY_US + 1, "TIME_TOO_OLD"],
+  ];
+  for (const [bytes, firstSeenUs, expected] of cases) {
+    strictEqual(comesBackAs(letter("INVALID_KIND", bytes), { firstSeenUs }), expected);
+    strictEqual(judge(letter("INVALID_KIND", bytes), { firstSeenUs, force: true }), null);
+  }
+});
+
+Deno.test("ReplayJudge: what was taken is suppressed while its id is known, then it is as old as any other", () => {
+  const aged = (ageUs: number): StoredDeadLetter =>
+    letter("SINK_REJECTED", MENDED, { atUs: WALL_US - ageUs });
+  const ttlUs = 300 * SECOND_US;
+  for (const ageUs of [0, ttlUs]) {
+    const refusal = judge(aged(ageUs), { olderThanTtl: true });
+    strictEqual(refusal?.because, "suppressed");
+    match(refusal?.why ?? "", /known for identity\.ttl \(5m\)/);
+    strictEqual(judge(aged(ageUs), { force: true }), null);
+  }
+  strictEqual(judge(aged(ttlUs + 1))?.because, "older_than_ttl");
+  strictEqual(judge(aged(ttlUs + 1), { olderThanTtl: true }), null);
+  strictEqual(judge(aged(1001), { config: { identity: { ttl: "1ms" } }, olderThanTtl: true }), null);
 });
 
 Deno.test("ReplayJudge: what is not there as a whole is never sent", () => {

@@ -36,7 +36,7 @@ import {
 } from "./kafka_cluster.ts";
 import { sortKafkaFailure } from "./kafka_failure.ts";
 
-/** Bytes of one fetch. A batch that is larger comes all the same, alone. */
+/** Bytes of one fetch. */
 const FETCH_BYTES_MAX = 4 << 20;
 /** How long a broker waits for data before it answers that there is none, in ms. */
 const FETCH_WAIT_MS = 100;
@@ -145,12 +145,17 @@ export class PartitionReader {
    * The committed records with `from <= offset < to`, in order and in pieces, none of them empty.
    *
    * @param to is not behind the last stable offset, as {@link bounds} and {@link settledEnd} tell it
+   * @param bytesMax of one fetch; a batch that is larger comes all the same, alone
    * @throws {UnavailableError} where records that were there are gone, or a fetch fails
    */
-  async *read(from: number, to: number): AsyncIterable<readonly ReadMessage[]> {
+  async *read(
+    from: number,
+    to: number,
+    bytesMax: number = FETCH_BYTES_MAX,
+  ): AsyncIterable<readonly ReadMessage[]> {
     let emptyFetches = 0;
     for (let at = from; at < to;) {
-      const fetched = await this.#fetch(at);
+      const fetched = await this.#fetch(at, bytesMax);
       const next = endOfBatches(fetched.messages, at);
       const messages = committedMessages(fetched.messages, fetched.abortedTransactions)
         .filter(({ offset }) => Number(offset) >= at && Number(offset) < to)
@@ -176,14 +181,14 @@ export class PartitionReader {
     await this.#cluster.disconnect().catch(() => {});
   }
 
-  async #fetch(offset: number): Promise<FetchedPartition> {
-    const partition = { partition: this.#partition, fetchOffset: String(offset), maxBytes: FETCH_BYTES_MAX };
+  async #fetch(offset: number, maxBytes: number): Promise<FetchedPartition> {
+    const partition = { partition: this.#partition, fetchOffset: String(offset), maxBytes };
     try {
       const { responses } = await this.#broker.fetch({
         isolationLevel: READ_COMMITTED,
         maxWaitTime: FETCH_WAIT_MS,
         minBytes: 1,
-        maxBytes: FETCH_BYTES_MAX,
+        maxBytes,
         topics: [{ topic: this.#topic, partitions: [partition] }],
       });
       return only(responses.flatMap(({ partitions }) => partitions));

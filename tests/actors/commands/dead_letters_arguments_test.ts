@@ -18,7 +18,8 @@ const REPLAY = {
   paths: [],
   reasons: null,
   since: null,
-  output: "-",
+  output: null,
+  placeBy: null,
   dryRun: false,
   force: false,
   olderThanTtl: false,
@@ -54,6 +55,16 @@ Deno.test("parseArguments: dead-letters replay", () => {
       olderThanTtl: true,
       limit: 0,
     },
+  );
+  for (const placeBy of ["device", "source"]) {
+    deepStrictEqual(parseArguments(["dead-letters", "replay", "--partition", placeBy]), {
+      ...REPLAY,
+      placeBy,
+    });
+  }
+  throws(
+    () => parseArguments(["dead-letters", "replay", "--partition", "3"]),
+    (error) => error instanceof UsageError && error.message.includes("device or source, got 3"),
   );
 });
 

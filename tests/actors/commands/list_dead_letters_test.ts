@@ -3,7 +3,14 @@ import type { DeadLetterSelection } from "../../../actors/commands/dead_letters_
 import { UsageError } from "../../../actors/commands/flags.ts";
 import { listDeadLetters } from "../../../actors/commands/list_dead_letters.ts";
 import { parseConfig } from "../../../lib/config.ts";
-import { type LetterFiles, letterLine, LetterWorld, WALL_US } from "../../support/dead_letter_files.ts";
+import {
+  KAFKA_CONFIG,
+  type LetterFiles,
+  letterLine,
+  type LetterTopic,
+  LetterWorld,
+  WALL_US,
+} from "../../support/dead_letter_files.ts";
 
 const FILES: LetterFiles = {
   "a": [
@@ -17,11 +24,11 @@ const FILES: LetterFiles = {
 };
 
 async function list(
-  { json = false, config = {}, files = FILES, ...selection }:
+  { json = false, config = {}, files = FILES, topic = null, ...selection }:
     & Partial<DeadLetterSelection>
-    & { json?: boolean; config?: unknown; files?: LetterFiles },
+    & { json?: boolean; config?: unknown; files?: LetterFiles; topic?: LetterTopic | null },
 ) {
-  const world = new LetterWorld(files);
+  const world = new LetterWorld(files, topic);
   const writes: string[] = [];
   const write = (text: string): Promise<void> => {
     writes.push(text);
@@ -31,6 +38,7 @@ async function list(
   try {
     const status = await listDeadLetters(asked, parseConfig(config), {
       open: world.open,
+      openTopic: world.openTopic,
       say: world.say,
       wallUs: world.wallUs,
       write,
@@ -125,21 +133,36 @@ Deno.test("dead-letters list: a record can't write on the terminal what it likes
   ok(output.includes("  got \\u001b[2J\\u009b\\u202e\\u000d\\u000aé\n"));
 });
 
-Deno.test("dead-letters list: without a file that of the configuration, where that is one", async () => {
+Deno.test("dead-letters list: without a file that of the configuration", async () => {
   const { output } = await list({ paths: [], config: { dead_letters: { path: "a" } } });
   ok(output.includes("2 dead letters"));
-  const kafka = {
-    kafka: { brokers: ["a:1"] },
-    dead_letters: { type: "kafka", topic: "dead" },
-    source: { type: "kafka", topic: "in" },
-    sink: { type: "kafka", topic: "out" },
-  };
-  await rejects(
-    list({ paths: [], config: kafka }),
-    (error) => error instanceof UsageError && error.message.includes("Kafka topic"),
+});
+
+Deno.test("dead-letters list: without a file the topic of the configuration, where that is one", async () => {
+  const topic = [[letterLine({}), null], [], [letterLine({ reason: "LATE" })]];
+  const { status, output, said } = await list({ paths: [], config: KAFKA_CONFIG, topic, json: true });
+  strictEqual(status, 1);
+  strictEqual(said, "fencepost: dead[0]:2 is no dead letter: it is too long for one\n");
+  const entries = output.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const summary = entries.pop();
+  deepStrictEqual(
+    entries.map(({ reason, topic, partition, offset, file }) => [reason, topic, partition, offset, file]),
+    [["INVALID_KIND", "dead", 0, 1, undefined], ["LATE", "dead", 2, 1, undefined]],
   );
-  const given = await list({ paths: ["a"], config: kafka });
-  strictEqual(given.status, 0);
+  deepStrictEqual([summary.dead_letters, summary.other_lines], [2, 1]);
+  const given = await list({ paths: ["a"], config: KAFKA_CONFIG, topic });
+  ok(given.output.includes("2 dead letters\n  INVALID_KIND        1\n  LATE                1\n"));
+});
+
+Deno.test("dead-letters list: a topic that can't be opened, or breaks off", async () => {
+  const asked = { paths: [], config: KAFKA_CONFIG };
+  await rejects(
+    list(asked),
+    (error) =>
+      error instanceof UsageError &&
+      error.message === "Cannot read the dead letters of topic dead: no broker answers",
+  );
+  await rejects(list({ ...asked, topic: [["BREAK"]] }), { message: "Cannot read dead: input/output error" });
 });
 
 Deno.test("dead-letters list: a long list is written in few pieces, and whole", async () => {

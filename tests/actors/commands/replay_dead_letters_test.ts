@@ -5,24 +5,41 @@ import { replayDeadLetters } from "../../../actors/commands/replay_dead_letters.
 import type { ReplayTarget } from "../../../actors/replay_target.ts";
 import { parseConfig } from "../../../lib/config.ts";
 import type { StoredDeadLetter } from "../../../lib/dead_letter_line.ts";
-import { type LetterFiles, letterLine, LetterWorld, MENDED } from "../../support/dead_letter_files.ts";
+import {
+  KAFKA_CONFIG,
+  type LetterFiles,
+  letterLine,
+  type LetterTopic,
+  LetterWorld,
+  MENDED,
+  WALL_US,
+} from "../../support/dead_letter_files.ts";
 
 const encoder = new TextEncoder();
 
 /** Keeps what it is sent, and each call. */
 class KeepingTarget implements ReplayTarget {
-  readonly name = "the target";
+  readonly name: string = "the target";
   readonly calls: string[] = [];
   /** Which call fails. */
   failsAt: string | null = null;
+  /** When every record was first seen. */
+  seenUs = NaN;
+  /** Of which letters it was asked when. */
+  readonly asked: StoredDeadLetter[] = [];
 
   refusal({ record }: StoredDeadLetter): string | null {
     return record.includes(0x0a) ? "It has a line end in it" : null;
   }
+  firstSeenUs(letter: StoredDeadLetter): Promise<number> {
+    this.asked.push(letter);
+    return Promise.resolve(this.seenUs);
+  }
   open(): Promise<void> {
     return this.#call("open");
   }
-  send({ record }: StoredDeadLetter): Promise<void> {
+  send({ record }: StoredDeadLetter, firstSeenUs: number): Promise<void> {
+    strictEqual(firstSeenUs, this.seenUs);
     return this.#call(new TextDecoder().decode(record));
   }
   flush(): Promise<void> {
@@ -50,16 +67,19 @@ const OVERSIZE = letterLine({
 
 async function replay(
   files: LetterFiles,
-  { target = new KeepingTarget(), config = {}, ...asked }:
+  { target = new KeepingTarget(), topicTarget = new KeepingTarget(), topic = null, config = {}, ...asked }:
     & Partial<ReplayDeadLettersArguments>
-    & { target?: KeepingTarget; config?: unknown } = {},
+    & { target?: KeepingTarget; topicTarget?: KeepingTarget; topic?: LetterTopic | null; config?: unknown } =
+      {},
 ) {
-  const world = new LetterWorld(files);
+  const world = new LetterWorld(files, topic);
+  const placedBy: unknown[] = [];
   const whole = {
     paths: Object.keys(files),
     reasons: null,
     since: null,
-    output: "-",
+    output: null,
+    placeBy: null,
     dryRun: false,
     force: false,
     olderThanTtl: false,
@@ -69,12 +89,17 @@ async function replay(
   try {
     const status = await replayDeadLetters(whole, parseConfig(config), {
       open: world.open,
+      openTopic: world.openTopic,
       say: world.say,
       wallUs: world.wallUs,
       target: () => target,
+      topicTarget: (placeBy) => {
+        placedBy.push(placeBy);
+        return Promise.resolve(topicTarget);
+      },
       isSameFile: (one, other) => Promise.resolve(one === other),
     });
-    return { status, calls: target.calls, said: world.said };
+    return { status, calls: target.calls, topicCalls: topicTarget.calls, placedBy, said: world.said };
   } finally {
     deepStrictEqual(world.isOpen, []);
   }
@@ -107,18 +132,18 @@ Deno.test("dead-letters replay: what is not sent has a line that says why, and a
     "fencepost: 1 not: too large",
     "fencepost: 1 not: would only come back",
     "fencepost: 1 not: older than identity.ttl",
-    "fencepost: 1 not: can't be written",
+    "fencepost: 1 not: can't go to the output",
     "fencepost: lines that are no dead letters: 2",
   ];
   strictEqual(lines.length, begin.length);
   for (const [i, text] of begin.entries()) ok(lines[i]?.startsWith(text), lines[i]);
 });
 
-Deno.test("dead-letters replay: a dry run says the same, and does not touch the target", async () => {
+Deno.test("dead-letters replay: a dry run says the same, and writes nothing", async () => {
   const { said: expected } = await replay(MIXED);
   const { status, calls, said } = await replay(MIXED, { dryRun: true });
   strictEqual(status, 1);
-  deepStrictEqual(calls, []);
+  deepStrictEqual(calls, ["close"]);
   strictEqual(said, expected.replace("records sent", "records would be sent"));
 });
 
@@ -186,5 +211,50 @@ Deno.test("dead-letters replay: a target that fails is closed, and all files", a
       message: "the target is away",
     });
     deepStrictEqual(target.calls, calls);
+  }
+});
+
+Deno.test("dead-letters replay: from the topic to the source's, unless an output is given", async () => {
+  const topic = [[letterLine({})], [letterLine({ record: encoder.encode(MENDED.replace('"a"', '"b"')) })]];
+  const asked = { config: KAFKA_CONFIG, topic };
+  const sent = ["open", MENDED, MENDED.replace('"a"', '"b"'), "flush", "close"];
+  for (const placeBy of [null, "device", "source"] as const) {
+    const { status, calls, topicCalls, placedBy } = await replay({}, { ...asked, placeBy });
+    deepStrictEqual([status, calls, topicCalls, placedBy], [0, [], sent, [placeBy]]);
+  }
+  for (const output of ["-", "b"]) {
+    const { status, calls, topicCalls } = await replay({}, { ...asked, output });
+    deepStrictEqual([status, calls, topicCalls], [0, sent, []]);
+  }
+  const fromFile = await replay({ "a": [letterLine({})] }, asked);
+  deepStrictEqual([fromFile.calls, fromFile.topicCalls], [[], ["open", MENDED, "flush", "close"]]);
+});
+
+Deno.test("dead-letters replay: --partition where the records go to no topic", async () => {
+  for (const asked of [{}, { config: KAFKA_CONFIG, output: "-" }]) {
+    await rejects(
+      replay({ "a": [letterLine({})] }, { ...asked, placeBy: "device" }),
+      (error) => error instanceof UsageError && error.message.includes("--partition"),
+    );
+  }
+});
+
+Deno.test("dead-letters replay: judged by when it was first seen, asked of what would be sent alone", async () => {
+  const record = encoder.encode(
+    '{"device_id":"a","fence_id":"f","kind":"ENTER","event_time":"2026-05-04T08:00:00Z"}',
+  );
+  const eventUs = WALL_US - 10_250_000;
+  const skewUs = 300e6;
+  const files = { "a": [BROKEN, OLD, TWO_LINES, OVERSIZE, letterLine({ reason: "TIME_IN_FUTURE", record })] };
+  for (const [seenUs, isSent] of [[eventUs - skewUs, true], [eventUs - skewUs - 1, false]] as const) {
+    const target = new KeepingTarget();
+    target.seenUs = seenUs;
+    const { calls, said } = await replay(files, { target });
+    deepStrictEqual(target.asked.map(({ reason }) => reason), ["TIME_IN_FUTURE"]);
+    strictEqual(calls.length, isSent ? 4 : 3);
+    strictEqual(
+      said.includes("a:5 TIME_IN_FUTURE is not sent: It would come back as TIME_IN_FUTURE"),
+      !isSent,
+    );
   }
 });
