@@ -27,6 +27,8 @@ export interface StartOptions {
   readonly shell?: string;
   /** Where not the test's own. */
   readonly directory?: string;
+  /** Deno's flags, where it needs others than a run over files. */
+  readonly permissions?: readonly string[];
 }
 
 /** A process that was started. */
@@ -53,8 +55,8 @@ export function fencepostCommand(
 /** Starts Fencepost with a command line. */
 export function startFencepost(args: readonly string[], options: StartOptions = {}): Started {
   const [executable, ...rest] = options.shell === undefined
-    ? fencepostCommand(args)
-    : ["sh", "-c", options.shell, "fencepost", ...fencepostCommand(args)] as const;
+    ? fencepostCommand(args, options.permissions)
+    : ["sh", "-c", options.shell, "fencepost", ...fencepostCommand(args, options.permissions)] as const;
   const child = new Deno.Command(executable, {
     args: rest,
     stdin: options.input === undefined ? "null" : "piped",
