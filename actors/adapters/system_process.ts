@@ -6,16 +6,23 @@
 import { ClosedPipeError } from "./ndjson_sink.ts";
 import { NdjsonSource } from "./ndjson_source.ts";
 
+const BLANK = new Uint8Array();
+
 const encoder = new TextEncoder();
 
-/** The lines of a file or, for `-`, of stdin, without their line ends; blank ones are passed over. */
+/** The lines of a file or, for `-`, of stdin, without their line ends; one that is blank is empty. */
 export async function* readLines(path: string): AsyncGenerator<Uint8Array> {
   const source = new NdjsonSource({ path, live: false, fromStart: false, atEof: "flush" });
   await source.open(null);
   try {
     const never = new AbortController().signal;
+    let line = 0;
     for (let batch = await source.read(never); batch !== null; batch = await source.read(never)) {
-      for (let i = 0; i < batch.count; i++) yield batch.bytes.subarray(batch.starts[i], batch.ends[i]);
+      for (let i = 0; i < batch.count; i++) {
+        // The source passes blank lines over; whoever counts lines needs them.
+        while (++line < (batch.lines[i] as number)) yield BLANK;
+        yield batch.bytes.subarray(batch.starts[i], batch.ends[i]);
+      }
     }
   } finally {
     source.close();
