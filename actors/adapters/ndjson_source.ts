@@ -168,6 +168,10 @@ export class NdjsonSource implements Source {
     try {
       return await Deno.open(path, { read: true });
     } catch (cause) {
+      // The cause would say it again.
+      if (cause instanceof Deno.errors.NotFound) {
+        throw new Error(`Cannot read records from ${this.#described()}: there is no such file`);
+      }
       throw new Error(`Cannot read records from ${this.#described()}: ${reasonOf(cause)}`, { cause });
     }
   }
@@ -252,7 +256,6 @@ function isPipe(path: string): boolean {
 }
 
 function reasonOf(cause: unknown): string {
-  if (cause instanceof Deno.errors.NotFound) return "there is no such file";
   if (cause instanceof Deno.errors.PermissionDenied) return "permission denied";
   return cause instanceof Error ? cause.message : String(cause);
 }

@@ -45,8 +45,7 @@ async function* readable(path: string, readLines: AuditEnvironment["readLines"])
   try {
     yield* readLines(path);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new UsageError(`Cannot read ${path}: ${reason}`, { cause });
+    throw new UsageError(cause instanceof Error ? cause.message : `Cannot read ${path}`, { cause });
   }
 }
 

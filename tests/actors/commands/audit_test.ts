@@ -33,7 +33,7 @@ async function runAudit(paths: readonly string[], options: { json?: boolean; lim
     },
     readLines: async function* (path) {
       const lines = FILES[path];
-      if (lines === undefined) throw new Error("No such file");
+      if (lines === undefined) throw new Error(`Cannot read ${path}: no such file`);
       for (const text of lines) yield encoder.encode(text);
     },
   });
@@ -87,6 +87,6 @@ Deno.test("audit: findings beyond the limit are counted", async () => {
 
 Deno.test("audit: a file that can't be read", async () => {
   await rejects(runAudit(["missing"], {}), (error) => {
-    return error instanceof UsageError && error.message === "Cannot read missing: No such file";
+    return error instanceof UsageError && error.message === "Cannot read missing: no such file";
   });
 });
