@@ -37,7 +37,7 @@ import { Partition, SharedCount } from "../lib/partition.ts";
 import { judgeTimes } from "../lib/plausibility.ts";
 import type { RecordBatch } from "../lib/record_batch.ts";
 import { SplitClock } from "../lib/split_clock.ts";
-import { formatTimestamp } from "../lib/time.ts";
+import { formatDuration, formatTimestamp } from "../lib/time.ts";
 import { TransitionDecoder } from "../lib/transition.ts";
 import { TransitionBatch } from "../lib/transition_batch.ts";
 import { parseTrigger } from "../lib/trigger.ts";
@@ -776,8 +776,8 @@ function checkIdentity(
   const compare = (name: string, before: unknown, now: unknown): void => {
     if (before !== now) differences.push(`${name} was ${before} and is now ${now}`);
   };
-  compare("identity.bucket (µs)", written.bucketUs, config.identity.bucketUs);
-  compare("identity.guard (µs)", written.guardUs, config.identity.guardUs);
+  compare("identity.bucket", formatDuration(written.bucketUs), formatDuration(config.identity.bucketUs));
+  compare("identity.guard", formatDuration(written.guardUs), formatDuration(config.identity.guardUs));
   compare("partitions", written.partitions, config.partitions);
   compare("source.type", written.sourceKind, sourceKind);
   if (differences.length === 0) return;

@@ -79,15 +79,17 @@ export class FileJob implements Job {
 }
 
 function sayWeaker({ source, sink }: SplitPorts, notice: (message: string) => void): void {
+  const input = source.name === "-" ? "stdin" : source.name;
+  const output = sink.name === "-" ? "stdout" : sink.name;
   if (!source.rereadable) {
     notice(
-      `The input ${source.name} is a pipe and can't be read again: what was read since the last checkpoint is gone if ` +
+      `The input ${input} is a pipe and can't be read again: what was read since the last checkpoint is gone if ` +
         `this process is killed`,
     );
   }
   if (!sink.readable) {
     notice(
-      `The output ${sink.name} can't be read back: after a crash, triggers since the last checkpoint come again, ` +
+      `The output ${output} can't be read back: after a crash, triggers since the last checkpoint come again, ` +
         `with the same ids (at least once)`,
     );
   }

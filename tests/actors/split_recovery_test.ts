@@ -25,8 +25,8 @@ const OFTEN = { checkpoint: { interval: "0s" } };
 
 const MISMATCHES: readonly (readonly [name: string, now: Json, message: RegExp])[] = [
   ["partitions", { partitions: 4 }, /partitions was 16 and is now 4/],
-  ["bucket", { identity: { bucket: "3s" } }, /identity\.bucket \(µs\) was 2000000 and is now 3000000/],
-  ["guard", { identity: { guard: "100ms" } }, /identity\.guard \(µs\) was 200000 and is now 100000/],
+  ["bucket", { identity: { bucket: "3s" } }, /identity\.bucket was 2s and is now 3s/],
+  ["guard", { identity: { guard: "100ms" } }, /identity\.guard was 200ms and is now 100ms/],
 ];
 for (const [name, now, message] of MISMATCHES) {
   Deno.test(`split: a state of another ${name} is refused`, async () => {

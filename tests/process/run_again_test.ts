@@ -48,9 +48,9 @@ runTest("stdin that is a pipe: the weaker promise is said on stderr", async (fil
   equal(ended.stdout.trimEnd().split("\n").length, 3);
   match(
     ended.stderr,
-    /^fencepost: The input - is a pipe and can't be read again: .*gone if this process is killed$/m,
+    /^fencepost: The input stdin is a pipe and can't be read again: .*gone if this process is killed$/m,
   );
-  match(ended.stderr, /^fencepost: The output - can't be read back: .*at least once\)$/m);
+  match(ended.stderr, /^fencepost: The output stdout can't be read back: .*at least once\)$/m);
 });
 
 runTest("a second start goes on, says so, with what it knows and how to begin afresh", async (files) => {
@@ -142,8 +142,8 @@ runTest("a state of another partition count, bucket or guard is refused, with bo
   equal((await runFencepost(files.args)).status, 0);
   const changed: readonly (readonly [string, RegExp])[] = [
     ["partitions=4", /partitions was 16 and is now 4.*name another checkpoint.path \(--state\)/],
-    ["identity.bucket=3s", /identity\.bucket \(µs\) was 2000000 and is now 3000000/],
-    ["identity.guard=100ms", /identity\.guard \(µs\) was 200000 and is now 100000/],
+    ["identity.bucket=3s", /identity\.bucket was 2s and is now 3s/],
+    ["identity.guard=100ms", /identity\.guard was 200ms and is now 100ms/],
   ];
   for (const [setting, message] of changed) {
     refused(await runFencepost([...files.args, "--set", setting]), 1, message);

@@ -40,7 +40,7 @@ runTest("triggers alone go to stdout, and the summary to stderr", async (files) 
   equal(ended.status, 0);
   equal(ended.stdout.split("\n").length, 4);
   for (const line of ended.stdout.trimEnd().split("\n")) ok("id" in JSON.parse(line));
-  match(ended.stderr, /^fencepost: The output - can't be read back.*at least once/m);
+  match(ended.stderr, /^fencepost: The output stdout can't be read back.*at least once/m);
   match(ended.stderr, /^emitted +1 ENTER, 1 EXIT, 1 DWELL$/m);
 });
 
