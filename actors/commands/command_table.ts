@@ -41,14 +41,18 @@ const RUN: Command = {
       value: "DIR",
       about: "Keep the checkpoints here, and the dead letters (checkpoint.path)",
     },
-    { name: "dead-letters", value: "FILE", about: "Write what could not be read here (dead_letters.path)" },
+    {
+      name: "dead-letters",
+      value: "FILE",
+      about: "Write the records that were not taken here (dead_letters.path)",
+    },
     { name: "live", value: null, about: "The input is live: follow the wall clock (source.live)" },
     {
       name: "at-eof",
       value: "flush|hold",
       about: "At the end: it is complete, or it will grow (source.at_eof)",
     },
-    { name: "from-start", value: null, about: "Read the file again from its start (source.from_start)" },
+    { name: "from-start", value: null, about: "Read the file again, over what is known (source.from_start)" },
     { name: "partitions", value: "N", about: "Share the devices among this many actors (partitions)" },
     ...CONFIG_FLAGS,
     { name: "print-config", value: null, about: "Show the configuration in force, and stop" },
@@ -60,7 +64,8 @@ const RUN: Command = {
     "over that each --set in its order, over that the other flags. A --set value is\n" +
     "JSON where it is JSON, and text otherwise.",
     "A second start with the same --state goes on where the first one stopped.\n" +
-    "SIGTERM and SIGINT stop it without loss.",
+    "SIGTERM and SIGINT stop it without loss. With --from-start, what is older than\n" +
+    'identity.ttl can come out again, with the same id and "beyond_window": true.',
     "Exit status: 0 done, 1 failed while running, 2 wrong usage or configuration.",
   ],
 };
