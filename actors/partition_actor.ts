@@ -29,6 +29,8 @@ export type PartitionMessage =
   | { readonly type: "advance"; readonly batch: TransitionBatch | null; readonly watermarkUs: number }
   /** The checkpoint's barrier: everything before it belongs to the checkpoint, which takes it until that is whole. */
   | { readonly type: "barrier"; readonly watermarkUs: number; readonly take: () => boolean }
+  /** Too much is held: the groups that are due up to here are taken, without time moving on. */
+  | { readonly type: "take_held"; readonly dueUs: number }
   /** The input is complete: what still waits is applied. */
   | { readonly type: "finish"; readonly done: () => void };
 
@@ -98,6 +100,7 @@ export class PartitionActor implements Actor {
   /** Handles a message as far as this turn allows; whether it is done. */
   #handle(message: PartitionMessage): boolean {
     if (message.type === "finish") return this.partition.finish();
+    if (message.type === "take_held") return this.partition.takeHeld(message.dueUs);
     if (message.type === "advance" && message.batch !== null && !this.#receive(message.batch)) return false;
     return this.partition.advanceTo(message.watermarkUs);
   }

@@ -453,16 +453,33 @@ export class SplitActor {
     await this.#drain();
     room = this.#waiting.capacity - this.#waiting.value;
     while (room <= 0) {
-      let firstUs = Infinity;
-      for (const { partition } of this.#actors) firstUs = Math.min(firstUs, partition.firstReleaseUs());
-      assert(firstUs < Infinity, "what waits can be let go");
-      this.#watermarkForced++;
-      this.#clock.force(firstUs);
-      this.#sendAll();
+      this.#letFirstGo();
       await this.#drain();
       room = this.#waiting.capacity - this.#waiting.value;
     }
     return room;
+  }
+
+  /**
+   * Lets go what would be the first to go. What is held, `lateness` past the watermark, must not take that along past
+   * what was observed: all that comes then would be late, held, and push it on by another `lateness`, for ever, each time
+   * firing what nobody has earned.
+   */
+  #letFirstGo(): void {
+    let firstUs = Infinity;
+    let heldUs = Infinity;
+    for (const { partition } of this.#actors) {
+      firstUs = Math.min(firstUs, partition.firstReleaseUs());
+      heldUs = Math.min(heldUs, partition.waiting.firstGroupDueUs());
+    }
+    assert(firstUs < Infinity, "what waits can be let go");
+    if (heldUs < Infinity && firstUs > this.#clock.highestObservedUs) {
+      for (const actor of this.#actors) this.#deliver(actor, { type: "take_held", dueUs: heldUs }, 0);
+    } else {
+      this.#watermarkForced++;
+      this.#clock.force(firstUs);
+      this.#sendAll();
+    }
   }
 
   #takeRecord(batch: RecordBatch, i: number): void {

@@ -42,7 +42,7 @@ export class Counters {
   pairsEvicted = 0;
   /** Times that the pairs grew past their capacity since all were inside. */
   pairsOverCapacity = 0;
-  /** Held groups that were taken because their 1,000th record came. */
+  /** Held groups that were taken because their 1,000th record came, or because too many records waited. */
   heldGroupsFull = 0;
 
   /** Adds another's counts to these. */

@@ -300,6 +300,23 @@ export class Partition {
     return false;
   }
 
+  /**
+   * Takes the held groups that are due up to a watermark, without time moving on.
+   *
+   * @returns false where `max_fires_per_turn` was reached: call again in another turn
+   */
+  takeHeld(dueUs: number): boolean {
+    const stepsMax = this.#config.dwell.maxFiresPerTurn;
+    while (this.#steps < stepsMax) {
+      const late = this.waiting.dueGroup(dueUs);
+      if (late === NO_ROW) return true;
+      this.#takeGroup(late);
+      this.#dwell.fireDue(late, this.#watermarkUs);
+      this.counters.heldGroupsFull++;
+    }
+    return false;
+  }
+
   /** The watermark at which the first record that waits or is held would be let go; Infinity for none. */
   firstReleaseUs(): number {
     return Math.min(this.waiting.firstWaitingUs(), this.waiting.firstGroupDueUs());

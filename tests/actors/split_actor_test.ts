@@ -156,6 +156,27 @@ Deno.test("split: at waiting_capacity the watermark is moved to the oldest, coun
   }
 });
 
+Deno.test("split: however much is held at waiting_capacity, time does not run ahead of what was observed", async () => {
+  const devices = Array.from({ length: 2000 }, (_, i) => `offline-${i}`);
+  const lines = [
+    recordAt(0),
+    recordAt(10, { device: "truck-2" }),
+    ...devices.map((device) => recordAt(1, { device })),
+    ...devices.map((device) => recordAt(2, { device, kind: "EXIT" })),
+    recordAt(60, { kind: "EXIT" }),
+    recordAt(70, { device: "truck-2", kind: "EXIT" }),
+  ];
+  for (const partitions of [1, 3]) {
+    const world = new World();
+    // Each ten that are held would move the watermark on by 5 s, and so to a DWELL that nobody has earned.
+    const { split } = await runThrough({ partitions, dwell: { waiting_capacity: 10 } }, { world, lines });
+    const { counters, waiting } = split.report();
+    deepEqual([counters.enter, counters.exit, counters.dwell, waiting], [2002, 2002, 0, 0]);
+    equal(counters.late, 4000);
+    ok(counters.heldGroupsFull > 0);
+  }
+});
+
 Deno.test("split: the smallest mailboxes change nothing that comes out", async () => {
   const lines = comeAndGo(100);
   const outputOf = async (capacity: number): Promise<string[]> => {
