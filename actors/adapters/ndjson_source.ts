@@ -125,6 +125,7 @@ export class NdjsonSource implements Source {
       const byteLength = await untilAborted(this.#pending, signal);
       this.#pending = null;
       if (byteLength === null) {
+        if (head !== null) await this.#refuseShorter();
         this.#ended = true;
         const held = head !== null && this.#options.atEof === "hold";
         const last = held ? null : splitter.finish();
@@ -135,6 +136,16 @@ export class NdjsonSource implements Source {
       const lines = splitter.take(byteLength);
       if (lines !== null) return this.#toBatch(lines, opened);
     }
+  }
+
+  /** The end of a file that is cut short while it is read is not its end: it must not count as complete. */
+  async #refuseShorter(): Promise<void> {
+    if (this.#file === null) return;
+    const { size } = await this.#file.stat();
+    if (size >= this.#readOffset) return;
+    throw this.#refusal(
+      `it became shorter while it was read (${size} bytes, ${this.#readOffset} have been read)`,
+    );
   }
 
   placeOf(offset: number, line: number): Json {

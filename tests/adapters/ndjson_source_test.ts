@@ -340,6 +340,28 @@ interface Writer {
   close(): Promise<void>;
 }
 
+Deno.test("NdjsonSource: a file that is cut short while it is read does not count as read to its end", async () => {
+  await withDirectory(async (directory) => {
+    for (const atEof of ["flush", "hold"] as const) {
+      const path = await linesFile(directory, numbered(1000));
+      const source = sourceOf(path, { atEof, readBytes: 4096 });
+      const never = new AbortController().signal;
+      await source.open(null);
+      try {
+        ok(await source.read(never) !== null);
+        await Deno.truncate(path, 100);
+        await rejects(
+          source.read(never),
+          /it became shorter while it was read \(100 bytes, 4096 have been read\)/,
+        );
+        ok(!source.caughtUp());
+      } finally {
+        source.close();
+      }
+    }
+  });
+});
+
 /** Opens a source on a FIFO, hands both ends over, and closes them. */
 async function withPipe(
   options: Overrides & { position?: Json },
