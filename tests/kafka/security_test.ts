@@ -139,11 +139,6 @@ const REFUSED: readonly (readonly [string, Way, RegExp])[] = [
   ["a certificate of yesterday", { listener: "EXPIRED", ssl: TLS }, /brokers' certificate is not valid/],
   ["mutual TLS without a certificate", { listener: "MTLS", ssl: TLS }, CERTIFICATE_WANTED],
   [
-    "mutual TLS with a stranger's",
-    { listener: "MTLS", ssl: { ...TLS, ...files.stranger } },
-    /don't accept our certificate: is kafka\.ssl\.cert_file signed by an authority of theirs/,
-  ],
-  [
     "a key of another certificate",
     { listener: "MTLS", ssl: { ...TLS, ...files.client, keyFile: files.otherKeyFile } },
     /are kafka\.ssl\.cert_file and key_file a certificate and its own key\?/,
