@@ -4,20 +4,16 @@
  * @module
  */
 import { match, strictEqual } from "node:assert/strict";
-import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll } from "../support/after_all.ts";
-import { fencepostCommand, inDirectory, killAtOnce } from "../support/fencepost_process.ts";
+import { inDirectory } from "../support/fencepost_process.ts";
 import { otherProducer, valuesOf } from "../support/kafka_messages.ts";
 import { AclBroker, PASSWORD, PASSWORD_ENV, type Right } from "./acl_broker.ts";
+import { KafkaRun } from "./kafka_run.ts";
 
 const acl = await AclBroker.start();
 const ignore = acl === null;
 
 afterAll(async () => await acl?.broker.stop());
-
-const PERMISSIONS = ["--allow-read", "--allow-write", "--allow-net", "--allow-env"];
-const WAIT_MS_MAX = 60_000;
 
 /** Topics, and a configuration that names them. */
 class World {
@@ -66,24 +62,8 @@ class World {
     });
   }
 
-  /** Waits until a topic has so many records. */
-  async until(topic: string, count: number, process: Process): Promise<void> {
-    const giveUpAt = Date.now() + WAIT_MS_MAX;
-    for (;;) {
-      const values = await valuesOf(this.#acl.kafka, topic);
-      if (values.length === count) return;
-      if (Date.now() > giveUpAt || values.length > count || process.hasEnded) {
-        throw new Error(
-          `${values.length} records in ${topic}, and not ${count}; it says ${await process.end()}`,
-        );
-      }
-      await delay(50);
-    }
-  }
-
-  async start(directory: string, user: { readonly name: string }): Promise<Process> {
-    const path = join(directory, "kafka.json");
-    const config = {
+  async start(directory: string, user: { readonly name: string }): Promise<KafkaRun> {
+    return await KafkaRun.start(directory, {
       deployment: "tenant-7",
       kafka: {
         brokers: [this.#acl.broker.address("SASL_PLAINTEXT")],
@@ -93,9 +73,7 @@ class World {
       sink: { type: "kafka", topic: this.triggers },
       dead_letters: { type: "kafka", topic: this.deadLetters },
       checkpoint: { path: `kafka:${this.state}` },
-    };
-    await Deno.writeTextFile(path, JSON.stringify(config));
-    return new Process(path);
+    }, { [PASSWORD_ENV]: PASSWORD });
   }
 
   #transition(kind: string): string {
@@ -104,61 +82,28 @@ class World {
   }
 }
 
-/** One run. */
-class Process {
-  hasEnded = false;
-  readonly #child: Deno.ChildProcess;
-  readonly #output: Promise<Deno.CommandOutput>;
-
-  constructor(configPath: string) {
-    const [command, ...args] = fencepostCommand(["run", "--config", configPath], PERMISSIONS);
-    this.#child = new Deno.Command(command, {
-      args,
-      stdin: "null",
-      stdout: "null",
-      stderr: "piped",
-      env: { [PASSWORD_ENV]: PASSWORD },
-    }).spawn();
-    this.#output = this.#child.output().finally(() => this.hasEnded = true);
-  }
-
-  /** Its exit status, and what it has said, when it has ended by itself; killed where it does not. */
-  async ended(): Promise<{ readonly code: number; readonly said: string }> {
-    const tooLong = setTimeout(() => killAtOnce(this.#child), WAIT_MS_MAX);
-    const { code, stderr } = await this.#output;
-    clearTimeout(tooLong);
-    return { code, said: new TextDecoder().decode(stderr) };
-  }
-
-  /** Tells it to end; what it has said. */
-  async end(): Promise<string> {
-    if (!this.hasEnded) this.#child.kill("SIGTERM");
-    const { code, said } = await this.ended();
-    return `${code}: ${said}`;
-  }
-}
-
 Deno.test({
   name: "run: the rights of the README are enough, also to go on; and when one is taken away it is said",
   ignore,
   async fn() {
     const world = await World.make();
+    const { kafka } = acl as AclBroker;
     const user = await (acl as AclBroker).user(world.rights);
     await inDirectory(async (directory) => {
       const first = await world.start(directory, user);
       await world.send("ENTER", "{", "EXIT");
-      await world.until(world.triggers, 2, first);
-      await world.until(world.deadLetters, 1, first);
+      await first.until(kafka, world.triggers, 2);
+      await first.until(kafka, world.deadLetters, 1);
       match(await first.end(), /^0: /);
       const second = await world.start(directory, user);
       await world.send("ENTER");
-      await world.until(world.triggers, 3, second);
+      await second.until(kafka, world.triggers, 3);
       await (acl as AclBroker).take(user.name, ["TOPIC", world.triggers, "WRITE"]);
       await world.send("EXIT");
       const { code, said } = await second.ended();
       strictEqual(code, 1, said);
       match(said, new RegExp(`Cannot write to topic ${world.triggers}: the user may not: grant .*WRITE`));
-      strictEqual((await valuesOf((acl as AclBroker).kafka, world.triggers)).length, 3);
+      strictEqual((await valuesOf(kafka, world.triggers)).length, 3);
     });
   },
 });
