@@ -11,7 +11,8 @@
  */
 import type { Config } from "../lib/config.ts";
 import { ConfigError } from "../lib/config_fields.ts";
-import { isSameFile, LineReader } from "./adapters/line_reader.ts";
+import { isSameFile } from "./adapters/distinct_files.ts";
+import { LineReader } from "./adapters/line_reader.ts";
 import { NdjsonReplayTarget } from "./adapters/ndjson_replay_target.ts";
 import { SystemClock } from "./adapters/system_clock.ts";
 import { onSignal, readLines, say, write } from "./adapters/system_process.ts";

@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Admin, Kafka, logLevel, Partitioners } from "kafkajs";
-import { startKafka } from "../tests/support/kafka_broker.ts";
+import { type KafkaBroker, startKafka } from "../tests/support/kafka_broker.ts";
 import { cpuSecondsOf } from "./engine/processes.ts";
 import { Report } from "./engine/report.ts";
 import { generateLoad } from "./load.ts";
@@ -42,7 +42,7 @@ interface Took {
 }
 
 interface World {
-  readonly brokers: readonly string[];
+  readonly broker: KafkaBroker;
   readonly admin: Admin;
   readonly input: string;
   readonly directory: string;
@@ -106,31 +106,18 @@ async function measure({ admin }: World, output: string, args: readonly string[]
   };
 }
 
-async function makeTopic(admin: Admin, topic: string): Promise<string> {
-  await admin.createTopics({ topics: [{ topic, numPartitions: PARTITIONS }], waitForLeaders: false });
-  // It is there when its offsets are.
-  for (;;) {
-    try {
-      if ((await admin.fetchTopicOffsets(topic)).length === PARTITIONS) return topic;
-    } catch {
-      // Not yet known to the broker that was asked.
-    }
-    await delay(LOOK_MS);
-  }
-}
-
 async function runFencepost(world: World): Promise<Took> {
   const id = crypto.randomUUID().slice(0, 8);
-  const output = await makeTopic(world.admin, `triggers-${id}`);
+  const output = await world.broker.topic(PARTITIONS);
   const config = join(world.directory, `${id}.json`);
   await Deno.writeTextFile(
     config,
     JSON.stringify({
       deployment: id,
-      kafka: { brokers: world.brokers },
+      kafka: { brokers: world.broker.brokers },
       source: { type: "kafka", topic: world.input, group: id },
       sink: { type: "kafka", topic: output },
-      dead_letters: { type: "kafka", topic: await makeTopic(world.admin, `dead-letters-${id}`) },
+      dead_letters: { type: "kafka", topic: await world.broker.topic(PARTITIONS) },
       checkpoint: { path: `kafka:state-${id}` },
     }),
   );
@@ -145,8 +132,8 @@ async function runFencepost(world: World): Promise<Took> {
 }
 
 async function runBareLoop(world: World, extra: number): Promise<Took> {
-  const output = await makeTopic(world.admin, `bare-${crypto.randomUUID().slice(0, 8)}`);
-  const args = [world.brokers.join(), world.input, output, String(extra)];
+  const output = await world.broker.topic(PARTITIONS);
+  const args = [world.broker.brokers.join(), world.input, output, String(extra)];
   return await measure(world, output, [root("bench/kafka/bare_loop.ts"), ...args]);
 }
 
@@ -212,9 +199,9 @@ async function main(): Promise<void> {
   });
   try {
     await admin.connect();
-    const input = await makeTopic(admin, `transitions-${crypto.randomUUID().slice(0, 8)}`);
+    const input = await broker.topic(PARTITIONS);
     await fill(broker.brokers, input, records);
-    await compare({ brokers: broker.brokers, admin, input, directory }, report, records, rounds);
+    await compare({ broker, admin, input, directory }, report, records, rounds);
     const machine = { deno: Deno.version.deno, v8: Deno.version.v8, cores: navigator.hardwareConcurrency };
     await Deno.writeTextFile(RESULTS, report.toJson(machine));
   } finally {

@@ -313,6 +313,11 @@ function checkThresholds({ dwell, identity }: Config): void {
   }
 }
 
+/** Whether a `checkpoint.path` is a directory of this host, and neither `kafka:TOPIC` nor a server's address. */
+export function isDirectoryPath(path: string): boolean {
+  return !/^(kafka:|https?:)/.test(path);
+}
+
 /** What Kafka's parts need of each other, and what does not go together. */
 function checkOutputs({ kafka, source, sink, deadLetters, checkpoint }: Config): void {
   if (kafka !== null) checkKafka(kafka);
@@ -335,7 +340,7 @@ function checkOutputs({ kafka, source, sink, deadLetters, checkpoint }: Config):
     }
   }
   if (source.type !== "kafka") {
-    if (/^(kafka:|https?:)/.test(checkpoint.path)) {
+    if (!isDirectoryPath(checkpoint.path)) {
       throw configError(
         "checkpoint.path",
         'must be a directory where source.type is "ndjson"',

@@ -42,6 +42,16 @@ export async function refuseSameFile(files: readonly NamedFile[]): Promise<void>
   }
 }
 
+/** Whether two paths lead to the same file, links of either kind too. One that is not there is no other's. */
+export async function isSameFile(one: string, other: string): Promise<boolean> {
+  if (one === "-" || other === "-") return false;
+  try {
+    return await inodeOf(one, await Deno.stat(one)) === await inodeOf(other, await Deno.stat(other));
+  } catch {
+    return false;
+  }
+}
+
 /** What only the same file has; null of what may be given twice. */
 async function identify({ path, descriptor }: NamedFile): Promise<string | null> {
   try {
@@ -49,9 +59,8 @@ async function identify({ path, descriptor }: NamedFile): Promise<string | null>
       const stat = fstatSync(descriptor ?? 0);
       return stat.isFile() ? `${stat.dev}:${stat.ino}` : null;
     }
-    const { isFile, dev, ino } = await Deno.stat(path);
-    if (!isFile) return null;
-    return ino === null ? await Deno.realPath(path) : `${dev}:${ino}`;
+    const info = await Deno.stat(path);
+    return info.isFile ? await inodeOf(path, info) : null;
   } catch {
     // What else is wrong with it is said by whoever opens it.
     return path === "-" ? null : join(await realDirectory(dirname(resolve(path))), basename(path));
@@ -66,4 +75,9 @@ async function realDirectory(path: string): Promise<string> {
     const parent = dirname(path);
     return parent === path ? path : join(await realDirectory(parent), basename(path));
   }
+}
+
+/** Device and inode; where the system has none, the path without links. */
+async function inodeOf(path: string, { dev, ino }: Deno.FileInfo): Promise<string> {
+  return ino === null ? await Deno.realPath(path) : `${dev}:${ino}`;
 }

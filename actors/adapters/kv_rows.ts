@@ -27,6 +27,7 @@
  * @module
  */
 import { assert } from "../../lib/assert.ts";
+import { equalBytes } from "../../lib/bytes.ts";
 import { type CheckpointChunk, type CheckpointCommit, type ChunkRange, FencedError } from "../ports.ts";
 import { cutIntoAtomics, type KvAtomic, type KvMutation, kvMutation } from "./kv_atomics.ts";
 
@@ -193,7 +194,7 @@ export class KvRows {
     const keys = [this.#ownerKey, this.#manifestKey] as const;
     const [owner, there] = await call(() => kv.getMany<[unknown, Uint8Array]>(keys));
     if (owner.versionstamp !== this.#owner) throw this.#fenced();
-    if (there.value === null || !equal(there.value, manifest)) {
+    if (there.value === null || !equalBytes(there.value, manifest)) {
       throw new Error(`Cannot write the state in ${name}: something that is not Fencepost has changed it`);
     }
     // A first try of this very commit, whose answer was lost.
@@ -264,8 +265,4 @@ function merge(ranges: readonly ChunkRange[]): ChunkRange[] {
     else merged[merged.length - 1] = { ...last, end: Math.max(last.end, range.end) };
   }
   return merged;
-}
-
-function equal(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

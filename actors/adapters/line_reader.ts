@@ -129,16 +129,6 @@ export class LineReader {
   }
 }
 
-/** Whether two paths lead to the same file. One that is not there is no other's. */
-export async function isSameFile(one: string, other: string): Promise<boolean> {
-  if (one === "-" || other === "-") return false;
-  try {
-    return await Deno.realPath(one) === await Deno.realPath(other);
-  } catch {
-    return false;
-  }
-}
-
 async function openFile(path: string): Promise<Deno.FsFile> {
   try {
     return await Deno.open(path, { read: true });

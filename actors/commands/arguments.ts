@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isDirectoryPath } from "../../lib/config.ts";
 import type { Json } from "../../lib/json.ts";
 import { nearest } from "../../lib/nearest.ts";
 import { parseDuration } from "../../lib/time.ts";
@@ -155,7 +156,7 @@ function runArguments(given: GivenFlags): RunArguments {
   if (partitions !== null) settings.push({ key: "partitions", value: jsonOrText(partitions) });
   const state = given.value("state");
   // A directory has room for the dead letters, too.
-  if (state !== null && !/^(kafka:|https?:)/.test(state)) {
+  if (state !== null && isDirectoryPath(state)) {
     const path = `${state.replace(/\/+$/, "")}/dead-letters.ndjson`;
     settings.push({
       key: "dead_letters.path",

@@ -1,6 +1,7 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
-import { isSameFile, LINE_BYTES_MAX, LineReader } from "../../actors/adapters/line_reader.ts";
+import { isSameFile } from "../../actors/adapters/distinct_files.ts";
+import { LINE_BYTES_MAX, LineReader } from "../../actors/adapters/line_reader.ts";
 import { inDirectory } from "../support/fencepost_process.ts";
 import { randomFrom } from "../support/random.ts";
 
@@ -108,11 +109,13 @@ Deno.test("isSameFile: by whatever path", () =>
     const path = join(directory, "lines");
     await Deno.writeTextFile(path, "");
     await Deno.symlink(path, join(directory, "link"));
+    await Deno.link(path, join(directory, "hard link"));
     await Deno.writeTextFile(join(directory, "other"), "");
     const cases: [string, boolean][] = [
       [path, true],
       [`${directory}/./lines`, true],
       [join(directory, "link"), true],
+      [join(directory, "hard link"), true],
       [join(directory, "other"), false],
       [join(directory, "none"), false],
       ["-", false],

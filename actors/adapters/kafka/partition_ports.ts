@@ -13,7 +13,7 @@
  */
 import type { Kafka } from "kafkajs";
 import { join } from "node:path";
-import type { Config } from "../../../lib/config.ts";
+import { type Config, isDirectoryPath } from "../../../lib/config.ts";
 import type { CheckpointStore, Sink } from "../../ports.ts";
 import { KvServerStore } from "../kv_server_store.ts";
 import { KvStore } from "../kv_store.ts";
@@ -37,7 +37,7 @@ export class PartitionPorts {
 
   /** Whether other hosts see the same state. */
   get isShared(): boolean {
-    return /^(kafka:|https?:)/.test(this.#config.checkpoint.path);
+    return !isDirectoryPath(this.#config.checkpoint.path);
   }
 
   /**

@@ -8,6 +8,7 @@
  * @module
  */
 import type { Kafka } from "kafkajs";
+import { equalBytes } from "../../../lib/bytes.ts";
 import { PartitionReader } from "./partition_reader.ts";
 
 /** A fetch brings a whole batch at least: more than the one record is of no use. */
@@ -47,7 +48,7 @@ export class SourceRecords {
     if (offset < start || offset >= end) return null;
     for await (const messages of reader.read(offset, offset + 1, FETCH_BYTES)) {
       for (const { value, timestampMs } of messages) {
-        if (value !== null && timestampMs >= 0 && areEqual(value, bytes)) return timestampMs;
+        if (value !== null && timestampMs >= 0 && equalBytes(value, bytes)) return timestampMs;
       }
     }
     return null;
@@ -71,8 +72,4 @@ export class SourceRecords {
       throw error;
     }
   }
-}
-
-function areEqual(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && one.every((byte, i) => byte === other[i]);
 }
