@@ -124,7 +124,7 @@ const NO_CA = /certificate is not signed by an authority that we know: kafka\.ss
 const CERTIFICATE_WANTED = /want a certificate of ours, or another: set kafka\.ssl\.cert_file and key_file/;
 const WRONG_PASSWORD = /the user or the password of kafka\.sasl is wrong/;
 const CLOSED =
-  /it is away, or wants TLS, a certificate or SASL where kafka\.ssl, its cert_file or kafka\.sasl is not set/;
+  /it is away, or wants other TLS, another certificate or other SASL than kafka\.ssl and kafka\.sasl say/;
 const NO_TLS = /no TLS is spoken there: is it a plaintext port\? \(kafka\.ssl is set\)/;
 
 /** Only a person can mend these. */
@@ -138,6 +138,11 @@ const REFUSED: readonly (readonly [string, Way, RegExp])[] = [
   ],
   ["a certificate of yesterday", { listener: "EXPIRED", ssl: TLS }, /brokers' certificate is not valid/],
   ["mutual TLS without a certificate", { listener: "MTLS", ssl: TLS }, CERTIFICATE_WANTED],
+  [
+    "mutual TLS with a stranger's",
+    { listener: "MTLS", ssl: { ...TLS, ...files.stranger } },
+    /don't accept our certificate: is kafka\.ssl\.cert_file signed by an authority of theirs/,
+  ],
   [
     "a key of another certificate",
     { listener: "MTLS", ssl: { ...TLS, ...files.client, keyFile: files.otherKeyFile } },

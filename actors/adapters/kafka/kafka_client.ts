@@ -170,9 +170,9 @@ function hintOf(texts: readonly string[]): string | null {
   if (texts.some((text) => /failed to find group coordinator/i.test(text))) {
     return "no broker says who coordinates the group or the transactions: is the cluster whole?";
   }
-  if (texts.some((text) => /closed connection|write after end|ECONNRESET|EPIPE/i.test(text))) {
-    return "the broker closed the connection: it is away, or wants TLS, a certificate or SASL where kafka.ssl, its " +
-      "cert_file or kafka.sasl is not set";
+  if (texts.some((text) => /closed connection|not connected|write after end|ECONNRESET|EPIPE/i.test(text))) {
+    return "the broker closed the connection: it is away, or wants other TLS, another certificate or other SASL than " +
+      "kafka.ssl and kafka.sasl say";
   }
   return null;
 }
