@@ -65,8 +65,8 @@ export type Applied =
 
 /** What the rules tell their owner, which makes triggers of it. */
 export interface DwellOutcomes {
-  /** A visit has earned a threshold. */
-  earned(row: number, earned: Earned): void;
+  /** A visit has earned a threshold; false where that was told before, which only a visit in the past is asked for. */
+  earned(row: number, earned: Earned): boolean;
   /** A DWELL that was told at this event time is contradicted: called once a DWELL. */
   contradicted(row: number, dwellTimeUs: number): void;
   /** Whether this DWELL was told by a process that crashed before it could note it; forgets it if so. */
@@ -79,10 +79,8 @@ export interface Earned {
   readonly enteredAtUs: number;
   /** Which threshold was earned, µs. */
   readonly thresholdUs: number;
-  /** Whether a late record brought it. */
-  readonly late: boolean;
-  /** Whether its ENTER came when the window could no longer vouch for it. */
-  readonly beyondWindow: boolean;
+  /** The ENTER of a visit in the past, which late records brought; null for the pair's own visit. */
+  readonly old: OldRecord | null;
 }
 
 /** A late record that is older than what was applied. */
@@ -97,6 +95,8 @@ export interface OldRecord {
   readonly suppressed: boolean;
   /** Whether the window could no longer vouch for it on arrival. */
   readonly beyondWindow: boolean;
+  /** The dedup clock that it came with, µs. */
+  readonly clockUs: number;
 }
 
 /** The configuration of the rules. */
@@ -333,7 +333,7 @@ export class DwellRules {
     if ((this.#pairs.word(row, TOLD) & (1 << threshold)) !== 0) return;
     if (this.#hasTold(row, "previous", dwellTimeUs)) return;
     this.#pairs.setWord(row, TOLD, this.#pairs.word(row, TOLD) | (1 << threshold));
-    this.#outcomes.earned(row, { enteredAtUs, thresholdUs, late: false, beyondWindow: false });
+    this.#outcomes.earned(row, { enteredAtUs, thresholdUs, old: null });
   }
 
   /** The visit ends before thresholds that a crashed process told by the wall clock: they are contradicted. */
@@ -405,9 +405,7 @@ export class DwellRules {
       const dwellTimeUs = enter.timeUs + thresholdUs;
       if (dwellTimeUs > endUs) break;
       if (this.#hasTold(row, "this", dwellTimeUs) || this.#hasTold(row, "previous", dwellTimeUs)) continue;
-      any = true;
-      const beyondWindow = enter.beyondWindow;
-      this.#outcomes.earned(row, { enteredAtUs: enter.timeUs, thresholdUs, late: true, beyondWindow });
+      if (this.#outcomes.earned(row, { enteredAtUs: enter.timeUs, thresholdUs, old: enter })) any = true;
     }
     return any;
   }

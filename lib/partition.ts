@@ -684,6 +684,7 @@ export class Partition {
       seqKey: waiting.seqKey(entry),
       suppressed: waiting.suppressed(entry),
       beyondWindow: waiting.beyondWindow(entry),
+      clockUs: waiting.clockUs(entry),
     }));
     this.#dwell.earnOld(row, records);
   }
@@ -738,20 +739,26 @@ export class Partition {
     writeTrigger(this.#effects, this.#identity.lanes, fields);
   }
 
-  #emitDwell(row: number, earned: Earned): void {
+  /** Tells a DWELL, but not once more that of a late visit: where triggers leave in order its ENTER has claimed no id. */
+  #emitDwell(row: number, earned: Earned): boolean {
     const dwellTimeUs = earned.enteredAtUs + earned.thresholdUs;
     const count = this.#computeRowIds(CODE_DWELL, row, dwellTimeUs, NOTHING);
     this.#steps++;
+    if (earned.old !== null && this.#ordered) {
+      this.#setWindowClock(earned.old.clockUs);
+      if (!this.window.admit(this.#identity.lanes, 0)) return false;
+    }
     this.counters.dwell++;
-    if (this.#isTold(count)) return;
+    if (this.#isTold(count)) return true;
     const fields = this.#rowFields(row);
     fields.kind = "DWELL";
     fields.eventTimeUs = dwellTimeUs;
     fields.enteredAtUs = earned.enteredAtUs;
     fields.dwellUs = earned.thresholdUs;
-    fields.late = earned.late;
-    fields.beyondWindow = earned.beyondWindow;
+    fields.late = earned.old !== null;
+    fields.beyondWindow = earned.old?.beyondWindow ?? false;
     writeTrigger(this.#effects, this.#identity.lanes, fields);
+    return true;
   }
 
   #contradicted(row: number, dwellTimeUs: number): void {

@@ -41,9 +41,10 @@ class Rig {
       wheel: this.wheel,
       counters: this.counters,
       outcomes: {
-        earned: (_, { enteredAtUs, thresholdUs, late, beyondWindow }) => {
-          const flags = `${late ? " late" : ""}${beyondWindow ? " beyond" : ""}`;
+        earned: (_, { enteredAtUs, thresholdUs, old }) => {
+          const flags = `${old !== null ? " late" : ""}${old?.beyondWindow ? " beyond" : ""}`;
           this.said.push(`${seconds(enteredAtUs)}+${thresholdUs / SECOND}${flags}`);
+          return true;
         },
         contradicted: (_, dwellTimeUs) => this.said.push(`not ${seconds(dwellTimeUs)}`),
         wasTold: (_, dwellTimeUs) => this.toldBefore.delete(seconds(dwellTimeUs)),
@@ -74,6 +75,7 @@ class Rig {
         seqKey: NaN,
         suppressed: false,
         beyondWindow: false,
+        clockUs: T,
         ...rest,
       })),
     );

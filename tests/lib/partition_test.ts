@@ -646,6 +646,23 @@ Deno.test("partition: in order, a late record is suppressed if it is known, else
   deepEqual(driver.told(), []);
 });
 
+Deno.test("partition: a late visit that is uploaded again tells its DWELL once, in order and not", () => {
+  for (const emit of ["arrival", "ordered"]) {
+    const driver = drive({ emit, identity: { ttl: "600s" } });
+    const told: string[] = [];
+    driver.enter(1000, { ingest: 1000 });
+    driver.pass(1001);
+    for (const ingest of [1100, 1200, 1900]) {
+      driver.enter(100, { ingest });
+      driver.exit(200, { ingest });
+      driver.pass(ingest + 10);
+      told.push(...driver.told().filter((words) => words.startsWith("DWELL 110")));
+      // The first and the second upload; the window has forgotten them when the third comes.
+      equal(told.length, ingest < 1900 ? 1 : 2, `${emit}: ${told.join(", ")} at ${ingest}`);
+    }
+  }
+});
+
 Deno.test("partition: in order, a record is judged by the clock that it came with", () => {
   const driver = drive({ emit: "ordered", identity: { ttl: "20s", max_skew: "0s" } });
   driver.enter(0, { seq: "1", ingest: 0 });

@@ -187,6 +187,15 @@ export class OracleBook {
     return id;
   }
 
+  /** Where a late ENTER claims no id, the DWELLs that it earns in the past do; false where it is known. */
+  claimDwell(enter: OracleTransition, thresholdUs: number): boolean {
+    if (this.config.emit === "arrival") return true;
+    const id = this.idOf(enter, "D", this.slotsOf(enter.timeUs + thresholdUs, null)[0] as string);
+    if (this.#isInWindow([id], enter.clockUs)) return false;
+    this.#window.set(id, enter.clockUs);
+    return true;
+  }
+
   /** Emits the RETRACT of a DWELL, unless its ids are known. */
   tellRetract(pair: { deviceId: string; fenceId: string }, dwell: { id: string; timeUs: number }): void {
     const ids = this.slotsOf(dwell.timeUs, null).map((slot) => this.idOf(pair, "R", slot));

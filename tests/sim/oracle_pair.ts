@@ -15,7 +15,7 @@
  * - The ENTER that a late ENTER must not be, and the EXIT that a late EXIT must not copy, are those of the very visit
  *   whose DWELL is in question, not those of the visit beside it.
  * - Each late record is asked whether it contradicts, those too that are then not heard.
- * - What an old visit has told is not remembered as told; only the pair's own two last visits are.
+ * - What an old visit has told is remembered by its DWELL's id in the window: of the pair's visits only the two last are.
  * - What an old visit earns and does not tell, since it was told, earns nothing (`late_skipped`).
  * - A stray EXIT is one whose seq is that of the last EXIT that ended a visit, the pair being inside or outside.
  * - `flaps_in_bucket` counts what is applied, late or not; a crossing that shares an edge id is a flap too.
@@ -244,16 +244,17 @@ export class OraclePair {
 
   /** Tells what a visit in the past has earned; false if that is nothing. */
   #tellOld(enter: OracleTransition, endUs: number): boolean {
-    const earned = this.#thresholdsUs.filter((thresholdUs) =>
-      enter.timeUs + thresholdUs <= endUs && !this.#hasTold(enter.timeUs + thresholdUs)
-    );
-    for (const thresholdUs of earned) {
+    let any = false;
+    for (const thresholdUs of this.#thresholdsUs) {
+      const timeUs = enter.timeUs + thresholdUs;
+      if (timeUs > endUs || this.#hasTold(timeUs) || !this.#book.claimDwell(enter, thresholdUs)) continue;
       this.#book.tellDwell(enter, thresholdUs, {
         late: true,
         ...(enter.beyondWindow && { beyond_window: true }),
       });
+      any = true;
     }
-    return earned.length > 0;
+    return any;
   }
 
   /** Counts, and retracts, the told DWELLs that a late transition contradicts. */
