@@ -1,5 +1,6 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { CompressionTypes } from "kafkajs";
+import Broker from "kafkajs/src/broker/index.js";
 import { KafkaRefusedError } from "../../actors/adapters/kafka/kafka_client.ts";
 import { PartitionReader } from "../../actors/adapters/kafka/partition_reader.ts";
 import { UnavailableError } from "../../actors/ports.ts";
@@ -186,6 +187,27 @@ Deno.test({
     deepStrictEqual(found.slice(300).map(({ length }) => length), Array.from({ length: 8 }, () => 900_000));
     // In the middle of a compressed batch.
     deepStrictEqual((await valuesOf(kafka, topic, { from: 250 })).slice(0, 50), texts.slice(250));
+  },
+});
+
+Deno.test({
+  name: "PartitionReader: answers without a partition, as a quota that is used up brings them, are asked for again",
+  ignore,
+  async fn() {
+    const topic = await newTopic(1);
+    await otherProducer(kafka, null, (producer) => producer.send({ topic, messages: values("a", "b", "c") }));
+    const methods = Broker.prototype as unknown as { fetch: (request: unknown) => Promise<unknown> };
+    const { fetch } = methods;
+    let fetches = 0;
+    methods.fetch = function (request) {
+      return ++fetches % 3 === 0 ? fetch.call(this, request) : Promise.resolve({ responses: [] });
+    };
+    try {
+      deepStrictEqual(await valuesOf(kafka, topic), ["a", "b", "c"]);
+    } finally {
+      methods.fetch = fetch;
+    }
+    strictEqual(fetches, 3);
   },
 });
 

@@ -156,6 +156,7 @@ export class PartitionReader {
     let emptyFetches = 0;
     for (let at = from; at < to;) {
       const fetched = await this.#fetch(at, bytesMax);
+      if (fetched === null) continue;
       const next = endOfBatches(fetched.messages, at);
       const messages = committedMessages(fetched.messages, fetched.abortedTransactions)
         .filter(({ offset }) => Number(offset) >= at && Number(offset) < to)
@@ -181,7 +182,8 @@ export class PartitionReader {
     await this.#cluster.disconnect().catch(() => {});
   }
 
-  async #fetch(offset: number, maxBytes: number): Promise<FetchedPartition> {
+  /** Null where a quota is used up: the broker then answers for no partition at all, and makes the next request wait. */
+  async #fetch(offset: number, maxBytes: number): Promise<FetchedPartition | null> {
     const partition = { partition: this.#partition, fetchOffset: String(offset), maxBytes };
     try {
       const { responses } = await this.#broker.fetch({
@@ -191,7 +193,7 @@ export class PartitionReader {
         maxBytes,
         topics: [{ topic: this.#topic, partitions: [partition] }],
       });
-      return only(responses.flatMap(({ partitions }) => partitions));
+      return responses.length === 0 ? null : only(responses.flatMap(({ partitions }) => partitions));
     } catch (error) {
       throw this.#sort(
         error,
