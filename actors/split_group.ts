@@ -10,20 +10,13 @@
  * ```
  *
  * A split is never mended in place: whatever a port rejected, the split is thrown away whole and opened anew from its
- * checkpoint, since what the rejected call did is unknown. What is away comes back, so that is tried for ever, with
- * growing pauses and a line each time; a fault of ours a few times; what trying can't help, not at all.
+ * checkpoint, since what the rejected call did is unknown. How often, and how long it waits: split_retries.ts.
  *
  * @module
  */
-import { AssertionFailed } from "../lib/assert.ts";
 import { type Clock, FencedError, type Source, UnavailableError } from "./ports.ts";
 import { type Opened, SplitActor, type SplitParts, type SplitReport } from "./split_actor.ts";
-import { RESTARTS_MAX } from "./system.ts";
-
-const FIRST_PAUSE_US = 250_000;
-const PAUSE_US_MAX = 15_000_000;
-/** How long the group may take to notice that another process has a partition: the longest session, and a rejoin. */
-const FENCED_US = 120_000_000;
+import { SplitRetries } from "./split_retries.ts";
 
 /** What a group of splits works with. */
 export interface SplitGroupOptions {
@@ -31,6 +24,8 @@ export interface SplitGroupOptions {
   readonly parts: (source: Source) => SplitParts;
   readonly clock: Clock;
   readonly notice: (message: string) => void;
+  /** Whether a refusal may be an outage in disguise: it is tried for a while before it is believed. */
+  readonly mayPass: (error: unknown) => boolean;
   /** Told each time a split has opened. */
   readonly opened: (name: string, opened: Opened, report: SplitReport) => void;
 }
@@ -90,51 +85,33 @@ export class SplitGroup {
   }
 
   async #keepRunning(source: Source, member: Member): Promise<void> {
-    const { notice } = this.#options;
-    let failures = 0;
-    let faults = 0;
-    let checkpoints = -1;
+    const { notice, clock, mayPass } = this.#options;
+    const { name } = member;
+    const retries = new SplitRetries({ name, clock, mayPass });
     while (!member.letGo.signal.aborted) {
       const parts = this.#options.parts(source);
       const split = new SplitActor(parts);
       member.split = split;
       try {
         const opened = await split.open();
-        this.#options.opened(member.name, opened, split.report());
+        this.#options.opened(name, opened, split.report());
         if (member.letGo.signal.aborted) split.stop();
         await split.run();
         return;
       } catch (error) {
         // A line that is still on its way would come behind the next one's reading back, and so be there twice.
         await split.halt();
-        if (error instanceof FencedError) {
-          notice(`${member.name}: ${error.message}`);
-          await this.#pause(FENCED_US, member);
-          if (member.letGo.signal.aborted) return;
-          throw new Error(
-            `${member.name} is written by another process, and yet the group has given it to this one: do two groups share ` +
-              "the name of a deployment?",
-            { cause: error },
-          );
+        if (member.letGo.signal.aborted && isOfTheWorld(error)) {
+          notice(`${name}: ${error.message}; let go of without its last checkpoint`);
+          return;
         }
-        const progressed = split.report().checkpoints > checkpoints + 2;
-        checkpoints = split.report().checkpoints;
-        if (progressed) failures = faults = 0;
-        if (error instanceof AssertionFailed) {
-          if (++faults > RESTARTS_MAX) {
-            throw new Error(`Gave up after ${RESTARTS_MAX} restarts from the checkpoint`, { cause: error });
-          }
-        } else if (!(error instanceof UnavailableError)) throw error;
-        failures++;
-        const pauseUs = Math.min(PAUSE_US_MAX, FIRST_PAUSE_US * 2 ** (failures - 1));
+        const pauseUs = retries.failed(error, split.report().checkpoints);
         notice(
-          `${member.name}: ${(error as Error).message}; going on from the last checkpoint in ${
-            pauseUs / 1e6
-          } s`,
+          `${name}: ${(error as Error).message}; going on from the last checkpoint in ${pauseUs / 1e6} s`,
         );
         await this.#pause(pauseUs, member);
       } finally {
-        this.#note(member.name, split);
+        this.#note(name, split);
         member.split = null;
         parts.pairBound.add(-parts.pairBound.value);
         for (const port of [parts.source, parts.sink, parts.deadLetters, parts.store]) port.close();
@@ -154,4 +131,9 @@ export class SplitGroup {
   #note(name: string, split: SplitActor | null): void {
     if (split !== null) this.#reports.set(name, split.report());
   }
+}
+
+/** Whether somebody else is to go on from the last checkpoint: nothing is wrong with the partition itself. */
+function isOfTheWorld(error: unknown): error is FencedError | UnavailableError {
+  return error instanceof FencedError || error instanceof UnavailableError;
 }

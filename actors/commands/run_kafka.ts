@@ -6,6 +6,7 @@
 import { assert } from "../../lib/assert.ts";
 import { SharedCount } from "../../lib/partition.ts";
 import { createKafka } from "../adapters/kafka/kafka_client.ts";
+import { isMissing } from "../adapters/kafka/kafka_failure.ts";
 import { KafkaGroup } from "../adapters/kafka/kafka_group.ts";
 import type { KafkaPartitionSource } from "../adapters/kafka/kafka_partition_source.ts";
 import { PartitionPorts } from "../adapters/kafka/partition_ports.ts";
@@ -50,6 +51,7 @@ export class KafkaJob implements Job {
       clock,
       notice,
       parts: (source) => this.#splitParts(source, ports),
+      mayPass: isMissing,
       opened: (name, opened, report) => {
         notice(`${name}: ${opened.resumed ? `going on (${describeState(report, opened)})` : "beginning"}`);
       },

@@ -7,6 +7,7 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { FencedError, type LineBatch, type Source, UnavailableError } from "../../actors/ports.ts";
 import { SplitGroup } from "../../actors/split_group.ts";
+import { FENCED_US } from "../../actors/split_retries.ts";
 import { RESTARTS_MAX } from "../../actors/system.ts";
 import { AssertionFailed } from "../../lib/assert.ts";
 import { parseConfig } from "../../lib/config.ts";
@@ -56,7 +57,7 @@ interface Scene {
 }
 
 /** A group with one partition, not yet assigned, whose sink meets these faults one after the other. */
-async function makeScene(faults: readonly Error[] = []): Promise<Scene> {
+async function makeScene(faults: readonly (Error | (() => Error))[] = []): Promise<Scene> {
   const world = new World();
   const pausesUs: number[] = [];
   const clock = new class extends SimulatedClock {
@@ -72,10 +73,14 @@ async function makeScene(faults: readonly Error[] = []): Promise<Scene> {
     clock,
     notice: (message) => notices.push(message),
     opened: () => {},
+    mayPass: () => false,
     parts: () => ({
       ...common,
       source: new LogSource(world, LINES, { batchRecords: 6 }),
-      sink: new FaultySink(world, () => left.shift()),
+      sink: new FaultySink(world, () => {
+        const fault = left.shift();
+        return typeof fault === "function" ? fault() : fault;
+      }),
     }),
   });
   return { world, group, source: common.source, notices, pausesUs };
@@ -145,9 +150,33 @@ Deno.test("split group: a fault of ours is cured a few times, another failure ne
   equal(refused.pausesUs.length, 0);
 });
 
-Deno.test("split group: fenced, it waits until the group takes the partition away, and says so if it does not", async () => {
-  const fenced = await makeScene([new FencedError("another process has taken over")]);
-  fenced.group.assigned(fenced.source, "records/0");
-  await rejects(fenced.group.failed, /do two groups share the name of a deployment/);
-  match(fenced.notices.join("\n"), /another process has taken over/);
+Deno.test("split group: fenced and not let go of, it goes on after a while; fenced again, two have one name", async () => {
+  const fenced = new FencedError("another process has taken over");
+  const stoodStill = await makeScene([fenced]);
+  stoodStill.group.assigned(stoodStill.source, "records/0");
+  for (let turns = 0; turns < 5; turns++) await quiesce();
+  await stoodStill.group.revoked(stoodStill.source);
+  deepEqual(stoodStill.pausesUs, [FENCED_US]);
+  match(stoodStill.notices.join("\n"), /another process has taken over; going on/);
+  stoodStill.world.restart("lost");
+  await runThrough({ partitions: 1 }, { world: stoodStill.world, lines: LINES });
+  deepEqual(kindsIn(stoodStill.world.triggers).toSorted(), await expectedKinds());
+  const twoGroups = await makeScene([fenced, fenced]);
+  twoGroups.group.assigned(twoGroups.source, "records/0");
+  await rejects(twoGroups.group.failed, /do two groups share the name of a deployment/);
+});
+
+Deno.test("split group: what fails as a partition is let go of is said, and not tried again", async () => {
+  for (const error of [new FencedError("another has it"), new UnavailableError("No broker answers")]) {
+    let revoked: Promise<void> | null = null;
+    const { group, source, notices, pausesUs } = await makeScene([() => {
+      revoked = group.revoked(source);
+      return error;
+    }]);
+    group.assigned(source, "records/0");
+    await quiesce();
+    await revoked;
+    deepEqual(notices, [`records/0: ${error.message}; let go of without its last checkpoint`]);
+    deepEqual(pausesUs, []);
+  }
 });

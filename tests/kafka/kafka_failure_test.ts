@@ -1,6 +1,6 @@
 import { deepStrictEqual, match, ok } from "node:assert/strict";
 import { KafkaRefusedError } from "../../actors/adapters/kafka/kafka_client.ts";
-import { sortKafkaFailure } from "../../actors/adapters/kafka/kafka_failure.ts";
+import { isMissing, sortKafkaFailure } from "../../actors/adapters/kafka/kafka_failure.ts";
 import { UnavailableError } from "../../actors/ports.ts";
 
 Deno.test("sortKafkaFailure: a broker that went away while it was asked for a coordinator comes back", () => {
@@ -13,4 +13,19 @@ Deno.test("sortKafkaFailure: a broker that went away while it was asked for a co
     match(sorted.message, /^Cannot write to topic t: no broker says who coordinates/);
   }
   ok(sortKafkaFailure({ type: "TOPIC_AUTHORIZATION_FAILED" }, "write") instanceof KafkaRefusedError);
+});
+
+Deno.test("isMissing: a topic that is not there, however deep it is wrapped, and no other refusal", () => {
+  const unknown = Object.assign(new Error("This server does not host this topic-partition"), {
+    type: "UNKNOWN_TOPIC_OR_PARTITION",
+  });
+  const refused = sortKafkaFailure(
+    Object.assign(new Error("gave up"), { cause: unknown }),
+    "write to topic t",
+  );
+  ok(refused instanceof KafkaRefusedError);
+  ok(isMissing(refused));
+  ok(isMissing(Object.assign(new Error("x"), { name: "KafkaJSTopicMetadataNotLoaded" })));
+  ok(!isMissing(sortKafkaFailure({ type: "TOPIC_AUTHORIZATION_FAILED" }, "write")));
+  ok(!isMissing(new UnavailableError("No broker answers")));
 });

@@ -191,7 +191,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "PartitionReader: answers without a partition, as a quota that is used up brings them, are asked for again",
+  name:
+    "PartitionReader: answers without a partition, as a quota that is used up brings them, are asked for again",
   ignore,
   async fn() {
     const topic = await newTopic(1);

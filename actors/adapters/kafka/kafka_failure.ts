@@ -28,3 +28,10 @@ export function sortKafkaFailure(error: unknown, doing: string): Error {
 export function isDenied(failure: unknown): boolean {
   return causesOf(failure).some(({ type = "" }) => type.endsWith("_AUTHORIZATION_FAILED"));
 }
+
+/** Whether a topic or partition is not there: so says a broker of all of them that has just come up, too. */
+export function isMissing(failure: unknown): boolean {
+  return causesOf(failure).some(({ type, name }) =>
+    type === "UNKNOWN_TOPIC_OR_PARTITION" || name === "KafkaJSTopicMetadataNotLoaded"
+  );
+}
