@@ -15,6 +15,7 @@
  * @module
  */
 import { type Clock, FencedError, type Source, UnavailableError } from "./ports.ts";
+import { continueReport } from "./report_sums.ts";
 import { type Opened, SplitActor, type SplitParts, type SplitReport } from "./split_actor.ts";
 import { SplitRetries } from "./split_retries.ts";
 
@@ -46,8 +47,8 @@ export class SplitGroup {
 
   readonly #options: SplitGroupOptions;
   readonly #members = new Map<Source, Member>();
-  /** The last report of each split, by its name: a partition that went is still in the summary. */
-  readonly #reports = new Map<string, SplitReport>();
+  /** What splits that have ended report, by their name: a partition that went is still in the summary. */
+  readonly #ended = new Map<string, SplitReport>();
   #fail: (error: unknown) => void = () => {};
 
   constructor(options: SplitGroupOptions) {
@@ -58,8 +59,11 @@ export class SplitGroup {
 
   /** The reports of all splits that this process has, or has had. */
   reports(): SplitReport[] {
-    for (const { name, split } of this.#members.values()) this.#note(name, split);
-    return [...this.#reports.values()];
+    const reports = new Map(this.#ended);
+    for (const { name, split } of this.#members.values()) {
+      if (split !== null) reports.set(name, this.#reportOf(name, split));
+    }
+    return [...reports.values()];
   }
 
   /** A partition is ours from here on, until {@link revoked} resolves. */
@@ -111,7 +115,7 @@ export class SplitGroup {
         );
         await this.#pause(pauseUs, member);
       } finally {
-        this.#note(name, split);
+        this.#ended.set(name, this.#reportOf(name, split));
         member.split = null;
         parts.pairBound.add(-parts.pairBound.value);
         for (const port of [parts.source, parts.sink, parts.deadLetters, parts.store]) port.close();
@@ -128,8 +132,8 @@ export class SplitGroup {
     }
   }
 
-  #note(name: string, split: SplitActor | null): void {
-    if (split !== null) this.#reports.set(name, split.report());
+  #reportOf(name: string, split: SplitActor): SplitReport {
+    return continueReport(split.report(), this.#ended.get(name));
   }
 }
 

@@ -5,10 +5,11 @@
  *
  * @module
  */
-import { Counters } from "../../lib/counters.ts";
+import type { Counters } from "../../lib/counters.ts";
 import { DEAD_LETTER_REASONS } from "../../lib/dead_letter.ts";
 import { formatTimestamp } from "../../lib/time.ts";
-import type { DeadLetterCounts, SplitReport } from "../split_actor.ts";
+import { addCounters, addDeadLetters } from "../report_sums.ts";
+import type { SplitReport } from "../split_actor.ts";
 
 /** One report of several splits; null for none. */
 export function sumReports(reports: readonly SplitReport[]): SplitReport | null {
@@ -31,19 +32,6 @@ export function sumReports(reports: readonly SplitReport[]): SplitReport | null 
     watermarkUs: Math.min(sum.watermarkUs, report.watermarkUs),
     overdue: sum.overdue || report.overdue,
   }), first);
-}
-
-function addCounters(one: Counters, other: Counters): Counters {
-  const sum = new Counters();
-  sum.add(one);
-  sum.add(other);
-  return sum;
-}
-
-function addDeadLetters(one: DeadLetterCounts, other: DeadLetterCounts): DeadLetterCounts {
-  return Object.fromEntries(
-    DEAD_LETTER_REASONS.map((reason) => [reason, one[reason] + other[reason]]),
-  ) as DeadLetterCounts;
 }
 
 /** Triggers by kind, as the summary has them. */

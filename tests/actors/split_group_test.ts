@@ -180,3 +180,21 @@ Deno.test("split group: what fails as a partition is let go of is said, and not 
     deepEqual(pausesUs, []);
   }
 });
+
+Deno.test("split group: what was done for a partition before it failed, and before it went, is still counted", async () => {
+  const { group, source } = await makeScene([new UnavailableError("No broker answers")]);
+  group.assigned(source, "records/0");
+  for (let turns = 0; turns < 5; turns++) await quiesce();
+  await group.revoked(source);
+  const [before] = group.reports();
+  ok(before !== undefined && before.readNow >= LINES.length, `${before?.readNow}`);
+  // It comes back, and there is nothing new in it.
+  group.assigned(source, "records/0");
+  await quiesce();
+  await group.revoked(source);
+  const [after, ...others] = group.reports();
+  equal(others.length, 0);
+  equal(after?.readNow, before.readNow);
+  deepEqual(after?.countersNow, before.countersNow);
+  deepEqual(after?.deadLettersNow, before.deadLettersNow);
+});
