@@ -42,6 +42,8 @@ export interface KafkaBrokerOptions {
 /** A broker that runs. */
 export interface KafkaBroker {
   readonly brokers: readonly string[];
+  /** Whether it was started here, and may be killed. */
+  readonly isOurs: boolean;
   /** As the configuration's section `kafka`. */
   readonly config: KafkaConfig;
   /** `127.0.0.1:PORT` of another listener. */
@@ -149,6 +151,7 @@ async function makeTopic(
 
 /** Somebody else's cluster. */
 class GivenBroker implements KafkaBroker {
+  readonly isOurs = false;
   readonly brokers: readonly string[];
   readonly config: KafkaConfig;
   readonly #kafka: Kafka;
@@ -182,6 +185,7 @@ class GivenBroker implements KafkaBroker {
 
 /** One of our own. */
 class OwnBroker implements KafkaBroker {
+  readonly isOurs = true;
   readonly brokers: readonly string[];
   readonly config: KafkaConfig;
   readonly #directory: string;
