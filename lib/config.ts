@@ -133,6 +133,9 @@ const rule = section<DwellRule>("", {
 
 /** Kafka's own bound of a topic's name. */
 const TOPIC_LENGTH_MAX = 249;
+const TOPIC_NAME = /^[a-zA-Z0-9._-]+$/;
+/** What a `checkpoint.path` that is a topic begins with. */
+const STATE_TOPIC = "kafka:";
 /** A transactional id has the deployment, a topic and a partition in it. */
 const DEPLOYMENT_LENGTH_MAX = 200;
 
@@ -328,7 +331,7 @@ function checkOutputs({ kafka, source, sink, deadLetters, checkpoint }: Config):
     if (topic === "") {
       throw configError(`${key}.topic`, `must be given where ${key}.type is "kafka"`, "nothing");
     }
-    if (!/^[a-zA-Z0-9._-]+$/.test(topic)) {
+    if (!TOPIC_NAME.test(topic)) {
       throw configError(
         `${key}.topic`,
         "may have letters, digits, dots, dashes and underscores",
@@ -355,11 +358,18 @@ function checkOutputs({ kafka, source, sink, deadLetters, checkpoint }: Config):
       'must have {partition} in it where source.type is "kafka": each partition writes a file of its own';
     throw configError(`${key}.path`, reason, showValue(path));
   }
-  const names = [source.topic, sink.topic, deadLetters.topic, checkpoint.path.replace(/^kafka:/, "")];
-  const twice = names.find((name, i) => name !== "" && names.indexOf(name) < i);
-  if (twice !== undefined) {
-    throw configError("source.topic", "must not be written to as well", showValue(twice));
+  const state = checkpoint.path.startsWith(STATE_TOPIC) ? checkpoint.path.slice(STATE_TOPIC.length) : "";
+  if (checkpoint.path.startsWith(STATE_TOPIC) && !TOPIC_NAME.test(state)) {
+    const reason =
+      `must have a topic behind "${STATE_TOPIC}", of letters, digits, dots, dashes and underscores`;
+    throw configError("checkpoint.path", reason, showValue(checkpoint.path));
   }
+  refuseSame({
+    "source.topic": source.topic,
+    "sink.topic": sink.topic,
+    "dead_letters.topic": deadLetters.topic,
+    "checkpoint.path": state,
+  });
 }
 
 /** Triggers alone go to the output, and nothing is read that is written; devices such as `/dev/null` take anything. */
@@ -374,12 +384,17 @@ function checkPaths({ checkpoint, source, sink, deadLetters }: Config): void {
       throw configError(key, "must be a path, since stdout is for triggers alone", showValue(path));
     }
   }
-  const seen = new Map<string, string>();
   const paths = { "source.path": source.path, "sink.path": sink.path, "dead_letters.path": deadLetters.path };
-  for (const [key, path] of Object.entries(paths)) {
-    if (path === "-" || path.startsWith("/dev/")) continue;
-    const other = seen.get(path);
-    if (other !== undefined) throw configError(key, `must not be ${other} too`, showValue(path));
-    seen.set(path, key);
+  const isFile = ([, path]: [string, string]): boolean => path !== "-" && !path.startsWith("/dev/");
+  refuseSame(Object.fromEntries(Object.entries(paths).filter(isFile)));
+}
+
+/** Refuses the same value under two keys; none is none. */
+function refuseSame(values: Readonly<Record<string, string>>): void {
+  const seen = new Map<string, string>();
+  for (const [key, value] of Object.entries(values)) {
+    const other = seen.get(value);
+    if (other !== undefined) throw configError(key, `must not be ${other} too`, showValue(value));
+    if (value !== "") seen.set(value, key);
   }
 }

@@ -417,7 +417,19 @@ Deno.test("parseConfig: what of Kafka is refused, and the message", () => {
     ],
     [
       { sink: { type: "kafka", topic: "transitions" } },
-      'source.topic must not be written to as well, got "transitions"',
+      'sink.topic must not be source.topic too, got "transitions"',
+    ],
+    [
+      { dead_letters: { type: "kafka", topic: "triggers" } },
+      'dead_letters.topic must not be sink.topic too, got "triggers"',
+    ],
+    [
+      { checkpoint: { path: "kafka:transitions" } },
+      'checkpoint.path must not be source.topic too, got "transitions"',
+    ],
+    [
+      { checkpoint: { path: "kafka:" } },
+      'checkpoint.path must have a topic behind "kafka:", of letters, digits, dots, dashes and underscores, got "kafka:"',
     ],
     [{ source: {} }, 'sink.type must be "ndjson" where source.type is, got "kafka"'],
     [
@@ -428,4 +440,6 @@ Deno.test("parseConfig: what of Kafka is refused, and the message", () => {
   for (const [changes, message] of cases) {
     strictEqual(refusalOf(kafkaConfig(changes)), `Cannot read config: ${message}`);
   }
+  // A directory is no topic, whatever its name.
+  parseConfig(kafkaConfig({ checkpoint: { path: "transitions" } }));
 });
