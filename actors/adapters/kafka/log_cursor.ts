@@ -17,10 +17,10 @@
 import { type FetchedBatch, offsetBehind } from "./fetched_batch.ts";
 import { KafkaRefusedError } from "./kafka_client.ts";
 
-/** The first and the next offset of a partition's log. */
+/** Where a partition's log begins and ends, for those who read what is committed. */
 export interface LogBounds {
   readonly start: number;
-  /** Where the next record will be, open transactions included. */
+  /** The last stable offset: an open transaction lies behind it, and so nobody has read further. */
   readonly end: number;
 }
 
