@@ -89,20 +89,22 @@ export class PartitionPorts {
 
   /** Where its checkpoints are. */
   store(partition: number, notice: (message: string) => void): CheckpointStore {
-    const { checkpoint: { path }, source: { topic } } = this.#config;
+    const { checkpoint: { path }, source: { topic }, deployment } = this.#config;
     const split = `${topic}-${partition}`;
+    // Others may keep theirs of the same topic there too, and no fence is between them and us.
+    const shared = `${deployment}/${split}`;
     if (path.startsWith("kafka:")) {
       return new KafkaStore({
         kafka: this.#kafka,
         topic: path.slice("kafka:".length),
         partition,
         partitions: this.#partitions,
-        split,
+        split: shared,
         transactionalId: this.#transactionalId(partition, "state"),
         notice,
       });
     }
-    if (this.isShared) return new KvServerStore({ url: path, split });
+    if (this.isShared) return new KvServerStore({ url: path, split: shared });
     // A directory each, since a process locks its own: others on this host may have the other partitions.
     return new KvStore({ directory: join(path, split), split });
   }
