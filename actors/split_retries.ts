@@ -10,8 +10,9 @@
  * | anything else | given up |
  *
  * **Fenced**, mostly another process has the partition by now, and the group is about to say so: to try at once would
- * fence *that* one. Where the group does not say so, this process stood still for longer than a transaction may last and
- * kept its place all the same (a machine that slept): it goes on. Fenced again soon after, two groups have one name.
+ * fence *that* one. Where the group does not say so, the partition is ours all the same: this process stood still for
+ * longer than a transaction may last (a machine that slept), or one that did, and has lost it, woke up within its opening.
+ * Then it goes on. Fenced again soon after, two groups have one name.
  *
  * @module
  */
