@@ -14,7 +14,8 @@
  *
  * @module
  */
-import { type Clock, FencedError, type Source, UnavailableError } from "./ports.ts";
+import { AssertionFailed } from "../lib/assert.ts";
+import type { Clock, Source } from "./ports.ts";
 import { continueReport } from "./report_sums.ts";
 import { type Opened, SplitActor, type SplitParts, type SplitReport } from "./split_actor.ts";
 import { SplitRetries } from "./split_retries.ts";
@@ -105,8 +106,9 @@ export class SplitGroup {
       } catch (error) {
         // A line that is still on its way would come behind the next one's reading back, and so be there twice.
         await split.halt();
-        if (member.letGo.signal.aborted && isOfTheWorld(error)) {
-          notice(`${name}: ${error.message}; let go of without its last checkpoint`);
+        // What another has by now may look wrong to one who read half of it before.
+        if (member.letGo.signal.aborted && !(error instanceof AssertionFailed)) {
+          notice(`${name}: ${(error as Error).message}; let go of without its last checkpoint`);
           return;
         }
         const pauseUs = retries.failed(error, split.report().checkpoints);
@@ -135,9 +137,4 @@ export class SplitGroup {
   #reportOf(name: string, split: SplitActor): SplitReport {
     return continueReport(split.report(), this.#ended.get(name));
   }
-}
-
-/** Whether somebody else is to go on from the last checkpoint: nothing is wrong with the partition itself. */
-function isOfTheWorld(error: unknown): error is FencedError | UnavailableError {
-  return error instanceof FencedError || error instanceof UnavailableError;
 }

@@ -167,7 +167,10 @@ Deno.test("split group: fenced and not let go of, it goes on after a while; fenc
 });
 
 Deno.test("split group: what fails as a partition is let go of is said, and not tried again", async () => {
-  for (const error of [new FencedError("another has it"), new UnavailableError("No broker answers")]) {
+  const refusal = new Error("chunk 7 is missing");
+  for (
+    const error of [new FencedError("another has it"), new UnavailableError("No broker answers"), refusal]
+  ) {
     let revoked: Promise<void> | null = null;
     const { group, source, notices, pausesUs } = await makeScene([() => {
       revoked = group.revoked(source);

@@ -33,12 +33,14 @@ interface World {
 function makeWorld(options: {
   readonly bounds?: LogBounds | (() => Promise<LogBounds>);
   readonly committed?: number;
+  /** Whether the group confirms that the partition is this member's. */
+  readonly isOurs?: boolean;
   readonly marks?: QueueMarks;
   readonly startAt?: "start" | "end";
   readonly compacted?: boolean;
 } = {}): World {
   const { bounds = { start: 0, end: 1e6 }, marks = NO_MARKS, startAt = "start", compacted = false } = options;
-  const { committed = null } = options;
+  const { committed = null, isOurs = true } = options;
   const clock = new StillClock();
   const notices: string[] = [];
   const asked: string[] = [];
@@ -53,6 +55,7 @@ function makeWorld(options: {
     feed: {
       bounds: typeof bounds === "function" ? bounds : () => Promise.resolve(bounds),
       committed: () => Promise.resolve(committed),
+      confirm: () => isOurs ? Promise.resolve() : Promise.reject(new Error("UNKNOWN_MEMBER_ID")),
       seek: (offset) => asked.push(`seek ${offset}`),
       pause: () => asked.push("pause"),
       resume: () => asked.push("resume"),
@@ -189,6 +192,12 @@ Deno.test("kafka_partition_source: a position behind the log's end is refused, w
     match(error.message, /checkpoint is at offset 10, but the log ends at 9.*begin afresh/);
     return true;
   });
+  deepStrictEqual(asked, []);
+});
+
+Deno.test("kafka_partition_source: no checkpoint is not refused to who stood still while another began and committed", async () => {
+  const { source, asked } = makeWorld({ committed: 7, isOurs: false });
+  await rejects(source.open(null), PartitionRevokedError);
   deepStrictEqual(asked, []);
 });
 

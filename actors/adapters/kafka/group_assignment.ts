@@ -214,6 +214,7 @@ export class GroupAssignment implements GroupHooks {
     return {
       bounds: () => log.bounds(partition),
       committed: () => log.committed(group, partition),
+      confirm: () => this.#confirm(),
       seek: (offset) => this.#membership?.seek({ topic, partition, offset: String(offset) }),
       pause: () => this.#membership?.pause(ofPartition),
       // While all are being let go of, one that opens late must not bring new records.
@@ -224,6 +225,15 @@ export class GroupAssignment implements GroupHooks {
         this.#acknowledged.set(partition, offset);
       },
     };
+  }
+
+  /** A heartbeat of a generation that is over is refused. */
+  async #confirm(): Promise<void> {
+    const membership = this.#membership;
+    if (membership === null || membership.memberId === null) {
+      throw new Error("this member has left the group");
+    }
+    await membership.heartbeat({ interval: 0 });
   }
 
   #beat(): void {

@@ -42,11 +42,13 @@ export const PROOF_US = 1_000_000;
 /** Columns of a record beside its bytes. */
 const COLUMN_BYTES = 32;
 
-/** What a source asks of the group that it belongs to, about its own partition. Only `bounds` and `committed` wait. */
+/** What a source asks of the group that it belongs to, about its own partition. The first three wait. */
 export interface PartitionFeed {
   bounds(): Promise<LogBounds>;
   /** The offset that the group has committed; null where it has none. */
   committed(): Promise<number | null>;
+  /** Rejects where the group may have given the partition to another member. */
+  confirm(): Promise<void>;
   /** The next fetch begins there. */
   seek(offset: number): void;
   pause(): void;
@@ -148,7 +150,7 @@ export class KafkaPartitionSource implements Source {
     this.#checkOwned();
     assert(opening === this.#opening, "a source is opened by one at a time");
     if (known !== null) this.#cursor.resume(known.offset, bounds);
-    else if (committed !== null) throw this.#lostState(committed);
+    else if (committed !== null) throw await this.#lostState(committed);
     else this.#cursor.begin(this.#options.startAt === "start" ? bounds.start : bounds.end);
     this.#state = "open";
     this.#options.feed.seek(this.#cursor.next);
@@ -315,7 +317,15 @@ export class KafkaPartitionSource implements Source {
     if (this.#state === "revoked") throw this.#revokedError();
   }
 
-  #lostState(committed: number): KafkaRefusedError {
+  /** Who stood still after it had found no state hears of the offset of the one that has the partition now. */
+  async #lostState(committed: number): Promise<Error> {
+    try {
+      await this.#options.feed.confirm();
+    } catch (cause) {
+      return new PartitionRevokedError(`${this.#described()} may be read by another process by now`, {
+        cause,
+      });
+    }
     return new KafkaRefusedError(
       `Cannot begin ${this.#described()}: its group has read it to offset ${committed}, so there is a state of it, on another ` +
         `host or lost. Name the checkpoint.path that has it, or begin afresh with another source.group`,
