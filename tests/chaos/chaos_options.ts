@@ -14,10 +14,12 @@ export interface ChaosOptions {
   readonly joins: number;
   /** Of the fourth: the broker is killed. */
   readonly brokerKills: number;
+  /** Of the fifth, where the state is on a Deno KV server: that is killed. */
+  readonly kvKills: number;
   /** Of each round. */
   readonly records: number;
   readonly seed: number;
-  /** `kafka` for a topic, or a directory, in which each round has its own. */
+  /** `kafka` for a topic, `kv` for a Deno KV server, or a directory, in which each round has its own. */
   readonly state: string;
 }
 
@@ -27,6 +29,7 @@ export const CHAOS_DEFAULTS: Omit<ChaosOptions, "seed"> = {
   stops: 20,
   joins: 10,
   brokerKills: 4,
+  kvKills: 10,
   records: 200_000,
   state: "kafka",
 };
@@ -36,6 +39,7 @@ const FLAGS = {
   "--stops": "stops",
   "--joins": "joins",
   "--broker-kills": "brokerKills",
+  "--kv-kills": "kvKills",
   "--records": "records",
   "--seed": "seed",
 } as const;
@@ -58,7 +62,7 @@ export function parseChaosArguments(args: readonly string[], seed: number): Chao
       throw new RangeError(
         `Cannot read ${flag} ${value}: give a number to ${
           Object.keys(FLAGS).join(", ")
-        }, or --state kafka|DIR`,
+        }, or --state kafka|kv|DIR`,
       );
     }
   }

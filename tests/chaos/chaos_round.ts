@@ -3,7 +3,7 @@
  *
  * ```
  *   feed ─▶ in ─▶ process 1 ╮          ╭─▶ out ╮
- *                 process 2 ┴──────────┴─▶ dl  ┴─▶ verdict        (state: a topic too, or a directory)
+ *                 process 2 ┴──────────┴─▶ dl  ┴─▶ verdict        (state: a topic too, a server, or a directory)
  *                    ▲ disturbance, over and over
  *
  *   … all is sent ─▶ the group has acknowledged all of it ─▶ SIGTERM to all, status 0 ─▶ verdict
@@ -20,6 +20,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { mendKafkajs } from "../../actors/adapters/kafka/mend_kafkajs.ts";
 import { parseConfig } from "../../lib/config.ts";
 import type { KafkaBroker } from "../support/kafka_broker.ts";
+import type { KvServer } from "../support/kv_server.ts";
 import { clientOf } from "../support/kafka_messages.ts";
 import { randomFrom } from "../support/random.ts";
 import { type Disturbance, SESSION_MS } from "./disturbances.ts";
@@ -49,9 +50,11 @@ export interface RoundOptions {
   readonly emit: "arrival" | "ordered";
   readonly records: number;
   readonly seed: number;
-  /** `kafka`, or a directory. */
+  /** `kafka`, `kv`, or a directory. */
   readonly state: string;
   readonly broker: KafkaBroker;
+  /** Where the state is, if it is on one. */
+  readonly kv: KvServer | null;
   /** Where its logs are kept; it must be there. */
   readonly directory: string;
   readonly say: (text: string) => void;
@@ -72,7 +75,7 @@ export interface RoundOutcome extends Verdict {
 
 /** See the module's header. */
 export async function runRound(options: RoundOptions): Promise<RoundOutcome> {
-  const { broker, directory, seed, say, name, records } = options;
+  const { broker, kv, directory, seed, say, name, records } = options;
   const startedMs = performance.now();
   mendKafkajs();
   const kafka = clientOf(broker.brokers);
@@ -114,7 +117,7 @@ export async function runRound(options: RoundOptions): Promise<RoundOutcome> {
     const random = randomFrom(seed);
     while (done < options.count) {
       feed.allow((done + 1) / (options.count + 1));
-      done += await options.disturb({ fleet, broker, random, progress: () => work.more() });
+      done += await options.disturb({ fleet, broker, kv, random, progress: () => work.more() });
     }
     feed.allow(1);
     await feed.done;
@@ -138,7 +141,10 @@ export async function runRound(options: RoundOptions): Promise<RoundOutcome> {
   };
 }
 
-function configOf({ broker, name, emit, state }: RoundOptions, topics: RoundTopics): Record<string, unknown> {
+function configOf(
+  { broker, kv, name, emit, state }: RoundOptions,
+  topics: RoundTopics,
+): Record<string, unknown> {
   const { input, output, deadLetters } = topics;
   return {
     kafka: { brokers: broker.brokers },
@@ -147,7 +153,7 @@ function configOf({ broker, name, emit, state }: RoundOptions, topics: RoundTopi
     sink: { type: "kafka", topic: output },
     dead_letters: { type: "kafka", topic: deadLetters },
     checkpoint: {
-      path: state === "kafka" ? `kafka:${input}-state` : join(state, name.replaceAll(" ", "-")),
+      path: kv?.url ?? (state === "kafka" ? `kafka:${input}-state` : join(state, name.replaceAll(" ", "-"))),
       interval: "200ms",
     },
     emit,

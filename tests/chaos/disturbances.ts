@@ -5,7 +5,9 @@
  * @module
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { assert } from "../../lib/assert.ts";
 import type { KafkaBroker } from "../support/kafka_broker.ts";
+import type { KvServer } from "../support/kv_server.ts";
 import type { Member, ProcessFleet } from "./process_fleet.ts";
 
 /** How long a member of the group may be silent, in all rounds. */
@@ -22,13 +24,15 @@ const BOTH_SHARE = 0.1;
 const STOPPED_MS = [1.3 * SESSION_MS, 3 * SESSION_MS] as const;
 /** Between two disturbances of other kinds. */
 const BETWEEN_MS = [200, 3_000] as const;
-/** A broker is away for as long, and as long as it takes to start. */
+/** A broker, or the state's server, is away for as long, and as long as it takes to start. */
 const AWAY_MS = [0, 4_000] as const;
 
 /** What is disturbed. */
 export interface Disturbed {
   readonly fleet: ProcessFleet;
   readonly broker: KafkaBroker;
+  /** Where the state is, if it is on one. */
+  readonly kv: KvServer | null;
   /** Numbers in [0, 1). */
   readonly random: () => number;
   /** Waits until a checkpoint more has been acknowledged. */
@@ -72,6 +76,17 @@ export async function killBroker({ broker, random, progress }: Disturbed): Promi
   await broker.kill();
   await wait(AWAY_MS, random);
   await broker.restart();
+  return 1;
+}
+
+/** The server that has the state is killed in the middle of the work, and comes back. */
+export async function killKv({ kv, random, progress }: Disturbed): Promise<number> {
+  assert(kv !== null, "the state is on a Deno KV server");
+  await progress();
+  await wait(BETWEEN_MS, random);
+  await kv.kill();
+  await wait(AWAY_MS, random);
+  await kv.restart();
   return 1;
 }
 

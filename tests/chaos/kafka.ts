@@ -9,12 +9,14 @@
  * | stops | one of two is stopped until its session has run out and another has its partitions, and wakes up |
  * | joins and leaves | a third joins, one of the three leaves by SIGTERM |
  * | broker kills | the broker itself, SIGKILL, and back some seconds later; not that of KAFKA_BROKERS |
+ * | state server kills | with `--state kv`: the Deno KV server, SIGKILL, and back some seconds later |
  *
  * The workload is bench/load.ts with copies, late uploads and poison; what should come out says the simulation's oracle,
  * written from the specification alone, over what the topic holds. Nothing is compared with another run of the same code.
  *
  * ```sh
  * deno task chaos:kafka                # a quarter of an hour; Java and Maven must be there, or KAFKA_BROKERS
+ * deno task chaos:kafka --state kv     # with a denokv that can be started, see tests/support/kv_server.ts
  * deno task chaos:kafka --kills 10 --stops 2 --joins 2 --broker-kills 0 --records 20000 --seed 7 --state kafka
  * ```
  *
@@ -24,15 +26,18 @@
  */
 import { join } from "node:path";
 import { type KafkaBroker, startKafka } from "../support/kafka_broker.ts";
+import { type KvServer, startKvServer } from "../support/kv_server.ts";
 import { type ChaosOptions, parseChaosArguments } from "./chaos_options.ts";
 import { type RoundOptions, type RoundOutcome, runRound } from "./chaos_round.ts";
-import { joinAndLeave, killBroker, killSome, stopOne } from "./disturbances.ts";
+import { joinAndLeave, killBroker, killKv, killSome, stopOne } from "./disturbances.ts";
 
 type Round = Pick<RoundOptions, "name" | "disturb" | "count" | "emit">;
 
 /** What the rounds work with. */
 export interface ChaosEnvironment {
   readonly broker: KafkaBroker;
+  /** For `--state kv`. */
+  readonly kv: KvServer | null;
   /** Of logs and configurations. */
   readonly directory: string;
   readonly say: (text: string) => void;
@@ -41,14 +46,15 @@ export interface ChaosEnvironment {
 /** Runs all rounds that there is anything to do in. */
 export async function runChaos(
   options: ChaosOptions,
-  { broker, directory, say }: ChaosEnvironment,
+  { broker, kv, directory, say }: ChaosEnvironment,
 ): Promise<readonly RoundOutcome[]> {
-  const { kills, stops, joins, brokerKills, records, seed, state } = options;
+  const { kills, stops, joins, brokerKills, kvKills, records, seed, state } = options;
   const rounds: Round[] = [
     { name: "kills", disturb: killSome, count: kills, emit: "arrival" },
     { name: "stops", disturb: stopOne, count: stops, emit: "ordered" },
     { name: "joins and leaves", disturb: joinAndLeave, count: joins, emit: "arrival" },
     { name: "broker kills", disturb: killBroker, count: brokerKills, emit: "ordered" },
+    { name: "state server kills", disturb: killKv, count: kv === null ? 0 : kvKills, emit: "arrival" },
   ];
   const outcomes: RoundOutcome[] = [];
   for (const [i, round] of rounds.entries()) {
@@ -60,7 +66,8 @@ export async function runChaos(
     say(`${round.name}: ${round.count}, over ${records} records, emit ${round.emit}`);
     const own = join(directory, `${i + 1}-${round.name.replaceAll(" ", "-")}`);
     await Deno.mkdir(own);
-    const outcome = await runRound({ ...round, records, seed: seed + i, state, broker, directory: own, say });
+    const common = { records, seed: seed + i, state, broker, kv, directory: own, say };
+    const outcome = await runRound({ ...round, ...common });
     outcomes.push(outcome);
     say(`  ${outcome.differences} differences, ${outcome.seconds.toFixed(0)} s`);
     for (const line of [...outcome.faults, outcome.report]) if (line !== "") say(line);
@@ -109,11 +116,13 @@ async function main(): Promise<number> {
   }
   const directory = await Deno.makeTempDir({ prefix: "fencepost-chaos-" });
   say(`seed ${options.seed}, files in ${directory}`);
+  const kv = options.state === "kv" ? await startKvServer() : null;
+  if (options.state === "kv" && kv === null) return 1;
   const broker = await startKafka({ directory: join(directory, "broker") });
   if (broker === null) return 1;
   let isWell = false;
   try {
-    const outcomes = await runChaos(options, { broker, directory, say });
+    const outcomes = await runChaos(options, { broker, kv, directory, say });
     say(`\n${tableOf(outcomes)}`);
     isWell = outcomes.every(isGood);
   } catch (error) {
@@ -121,6 +130,7 @@ async function main(): Promise<number> {
   } finally {
     // A broker of ours that something went wrong on leaves its data.
     await (isWell || !broker.isOurs ? broker.stop() : broker.kill());
+    await kv?.stop();
   }
   if (!isWell) {
     say(`\nNot exactly once, or not at all: seed ${options.seed}, logs, topics and data in ${directory}`);

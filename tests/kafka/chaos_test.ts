@@ -20,7 +20,8 @@ Deno.test({
       const story: string[] = [];
       const short = { kills: 8, stops: 1, joins: 1, brokerKills: 1, records: 20_000 };
       const options = { ...parseChaosArguments([], 7), ...short };
-      const outcomes = await runChaos(options, { broker, directory, say: (text) => story.push(text) });
+      const say = (text: string): void => void story.push(text);
+      const outcomes = await runChaos(options, { broker, kv: null, directory, say });
       for (const { name, faults, differences, triggers, deadLetters, takeovers } of outcomes) {
         deepEqual([faults, differences], [[], 0], `${name}\n${story.join("\n")}`);
         ok(triggers > 20_000 && deadLetters > 30 && takeovers > 4, `${name}: all of it occurs`);

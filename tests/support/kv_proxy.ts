@@ -1,27 +1,11 @@
 /**
- * A Deno KV server for the tests, with something between it and its clients that loses what a test tells it to.
- *
- * The server is the one at `DENOKV_URL`, with the token in `DENO_KV_ACCESS_TOKEN`:
- *
- *     denokv --sqlite-path FILE serve --addr 127.0.0.1:PORT --access-token TOKEN
- *
- * There is no package of it but by `cargo install denokv`, which takes minutes; so it is not started from here.
+ * Something between a Deno KV server and its clients that loses what a test tells it to.
  *
  * @module
  */
 
 /** What becomes of a request. A lost one is answered as balancers do whose server is away, and the client asks again. */
 export type Fate = "pass" | "lose the request" | "lose the answer" | "never answer";
-
-/** The server's address; null, said once on stderr, where there is none or we may not know. */
-export async function kvServerUrl(): Promise<string | null> {
-  const { state } = await Deno.permissions.query({ name: "env", variable: "DENOKV_URL" });
-  const url = state === "granted" ? Deno.env.get("DENOKV_URL") : undefined;
-  if (url !== undefined) return url;
-  const text = "SKIPPED: no Deno KV server: DENOKV_URL is not set, or there is no permission for it\n";
-  Deno.stderr.writeSync(new TextEncoder().encode(text));
-  return null;
-}
 
 /** See the module's header. */
 export class KvProxy {
