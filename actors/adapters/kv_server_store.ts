@@ -6,14 +6,15 @@
  * The access token is in `DENO_KV_ACCESS_TOKEN`, where Deno itself looks for it.
  *
  * **Deno never gives up.** A call to a server that is away waits for ever, asks again and again (each try a line on
- * stderr), and goes on with that when the database is closed; there is no way to end it. So each call has a limit of our
- * own here, and a store of which one has failed is done with. A write that nobody waits for any more may still reach the
+ * stderr), and goes on with that when the database is closed; there is no way to end it. So no call is made before the
+ * server has answered a greeting, each has a limit of our own, and a store of which one has failed is done with. A write that nobody waits for any more may still reach the
  * server, minutes later: it then finds another owner row, the next store's, and does nothing.
  *
  * @module
  */
 import { assert } from "../../lib/assert.ts";
 import { type CheckpointCommit, type CheckpointStore, type ChunkRange, UnavailableError } from "../ports.ts";
+import { greetKvServer, RefusedError } from "./kv_greeting.ts";
 import { KvRows } from "./kv_rows.ts";
 
 /** How long a call may take, in ms. The largest has 0.8 MB up, or 3 MB down. */
@@ -23,17 +24,8 @@ const ATOMICS_AT_ONCE = 8;
 const DAMAGED =
   "the database is damaged. Put a copy of it back, or name another in checkpoint.path to begin afresh";
 
-/** What trying again does not help against: Deno's words, and what to do. */
-const REFUSALS: readonly { readonly words: RegExp; readonly meaning: string }[] = [
-  {
-    words: /Missing DENO_KV_ACCESS_TOKEN/,
-    meaning: "there is no access token: put it into the environment's DENO_KV_ACCESS_TOKEN",
-  },
-  {
-    words: /Invalid access token|40[13] /,
-    meaning: "the server refuses the access token in the environment's DENO_KV_ACCESS_TOKEN",
-  },
-];
+/** Deno's words for what a server answers that is there and won't do it: one that is read-only, or speaks otherwise. */
+const REFUSAL = /\(status=4(?!08|29)\d\d /;
 
 /** Where the state is, and of which split. */
 export interface KvServerStoreOptions {
@@ -62,14 +54,29 @@ export class KvServerStore implements CheckpointStore {
   }
 
   /**
+   * Looks whether the server is there and lets us in; changes nothing.
+   *
+   * @throws {UnavailableError} where it is away, or doesn't answer in time
+   * @throws {Error} where the token is missing or refused, or what is there is no Deno KV server
+   */
+  async check(): Promise<void> {
+    const { url, callMsMax = CALL_MS_MAX } = this.#options;
+    try {
+      await greetKvServer(url, callMsMax);
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  }
+
+  /**
    * Takes the split over.
    *
-   * @throws {UnavailableError} where the server is away, or doesn't answer in time
+   * @throws as {@link check} does
    * @throws {FencedError} where another process takes it over right now
-   * @throws {Error} where the token is missing or refused
    */
   async open(): Promise<Uint8Array | null> {
     assert(this.#kv === null && this.#failure === null, "a store is opened once");
+    await this.check();
     const opening = Deno.openKv(this.#options.url);
     try {
       this.#kv = await this.#call(() => opening);
@@ -134,16 +141,12 @@ export class KvServerStore implements CheckpointStore {
   }
 
   #explain(cause: unknown): Error {
-    const message = cause instanceof Error ? cause.message : String(cause);
-    const refusal = REFUSALS.find(({ words }) => words.test(message));
-    if (refusal !== undefined) {
-      return new Error(`Cannot use the state in ${this.name}: ${refusal.meaning}`, { cause });
-    }
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const message = `Cannot use the state in ${this.name}: ${reason}`;
     // A right that Deno was not given is one that it won't get.
-    if (cause instanceof Deno.errors.NotCapable) {
-      return new Error(`Cannot use the state in ${this.name}: ${message}`, { cause });
-    }
-    return new UnavailableError(`Cannot use the state in ${this.name}: ${message}`, { cause });
+    const isFinal = cause instanceof RefusedError || cause instanceof Deno.errors.NotCapable ||
+      REFUSAL.test(reason);
+    return isFinal ? new Error(message, { cause }) : new UnavailableError(message, { cause });
   }
 }
 

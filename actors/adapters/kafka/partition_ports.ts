@@ -41,13 +41,16 @@ export class PartitionPorts {
   }
 
   /**
-   * Looks whether the topics are there and go together.
+   * Looks whether the topics are there and go together, and whether the server is there that has the state, if one has.
    *
    * @throws {KafkaRefusedError} where they don't
-   * @throws {UnavailableError} where no broker answers
+   * @throws {UnavailableError} where no broker answers, or not that server
+   * @throws {Error} where that server won't have us
    */
   async check(): Promise<void> {
-    const { source, sink, deadLetters } = this.#config;
+    const { source, sink, deadLetters, checkpoint: { path } } = this.#config;
+    // Before a group is joined: who can't get at the state would take partitions from those who can.
+    if (isServer(path)) await new KvServerStore({ url: path, split: "" }).check();
     this.#partitions = await partitionCount(this.#kafka, source.topic);
     if (deadLetters.type === "kafka") await partitionCount(this.#kafka, deadLetters.topic);
     if (sink.type !== "kafka") return;
@@ -90,29 +93,35 @@ export class PartitionPorts {
   /** Where its checkpoints are. */
   store(partition: number, notice: (message: string) => void): CheckpointStore {
     const { checkpoint: { path }, source: { topic }, deployment } = this.#config;
-    const split = `${topic}-${partition}`;
-    // Others may keep theirs of the same topic there too, and no fence is between them and us.
-    const shared = `${deployment}/${split}`;
+    const place = `${topic}-${partition}`;
+    // Another deployment may read the same topic, and keep its state in the same place, and no fence is between them and us.
+    const split = `${deployment}/${place}`;
     if (path.startsWith("kafka:")) {
       return new KafkaStore({
         kafka: this.#kafka,
         topic: path.slice("kafka:".length),
         partition,
-        partitions: this.#partitions,
-        split: shared,
+        // The source may have got more since they were counted.
+        partitions: Math.max(this.#partitions, partition + 1),
+        split,
         transactionalId: this.#transactionalId(partition, "state"),
         notice,
       });
     }
-    if (this.isShared) return new KvServerStore({ url: path, split: shared });
+    if (isServer(path)) return new KvServerStore({ url: path, split });
     // A directory each, since a process locks its own: others on this host may have the other partitions.
-    return new KvStore({ directory: join(path, split), split });
+    return new KvStore({ directory: join(path, place), split });
   }
 
   #transactionalId(partition: number, of: "triggers" | "dead-letters" | "state"): string {
     const { deployment, source: { topic } } = this.#config;
     return `${deployment}-${topic}-${partition}-${of}`;
   }
+}
+
+/** Whether a `checkpoint.path` is the address of a Deno KV server. */
+function isServer(path: string): boolean {
+  return !path.startsWith("kafka:") && !isDirectoryPath(path);
 }
 
 function file(path: string, partition: number, onNotice: (message: string) => void): Sink {
