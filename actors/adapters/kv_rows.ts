@@ -163,7 +163,10 @@ export class KvRows {
         try {
           const atomic = this.#atomic(mutations, slice);
           const { ok } = await this.#options.call(() => atomic.commit());
-          if (!ok) throw this.#fenced();
+          if (!ok) {
+            const owner = await this.#options.call(() => this.#options.kv.get(this.#ownerKey));
+            throw this.#disowned(owner.versionstamp);
+          }
         } catch (error) {
           failed = true;
           throw error;
@@ -193,7 +196,7 @@ export class KvRows {
     }
     const keys = [this.#ownerKey, this.#manifestKey] as const;
     const [owner, there] = await call(() => kv.getMany<[unknown, Uint8Array]>(keys));
-    if (owner.versionstamp !== this.#owner) throw this.#fenced();
+    if (owner.versionstamp !== this.#owner) throw this.#disowned(owner.versionstamp);
     if (there.value === null || !equalBytes(there.value, manifest)) {
       throw new Error(`Cannot write the state in ${name}: something that is not Fencepost has changed it`);
     }
@@ -241,6 +244,13 @@ export class KvRows {
     if (start !== null && end !== null) return { start, end };
     if (start !== null) return { prefix: this.#prefix, start };
     return end === null ? { prefix: this.#prefix } : { prefix: this.#prefix, end };
+  }
+
+  /** Why the owner row is not ours any more, by its versionstamp: null where there is none. */
+  #disowned(versionstamp: string | null): Error {
+    if (versionstamp !== null) return this.#fenced();
+    const { name, split, damaged } = this.#options;
+    return new Error(`Cannot write the state in ${name}: that of ${split} is gone, so ${damaged}`);
   }
 
   #fenced(): FencedError {

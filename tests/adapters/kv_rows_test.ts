@@ -49,7 +49,14 @@ class ForgetfulKv {
 }
 
 function rowsOf(kv: Deno.Kv, atomicsAtOnce = 1): KvRows {
-  return new KvRows({ kv, split: "file", name: "memory", damaged: "", atomicsAtOnce, call: (run) => run() });
+  return new KvRows({
+    kv,
+    split: "file",
+    name: "memory",
+    damaged: "it is damaged",
+    atomicsAtOnce,
+    call: (run) => run(),
+  });
 }
 
 async function withKv(use: (kv: Deno.Kv) => Promise<void>): Promise<void> {
@@ -158,4 +165,23 @@ Deno.test("KvRows: a manifest that something else has changed is not written ove
     await rejects(rows.commit(commitOf("two"), durable), /something that is not Fencepost has changed it/);
     strictEqual(await manifestOf(kv), "somebody's");
   });
+});
+
+Deno.test("KvRows: where the owner's row is gone so is the state: said, and no takeover", async () => {
+  for (const put of [[], chunksOf(range("journal", 0, 40), 60_000)]) {
+    await withKv(async (kv) => {
+      const rows = rowsOf(kv);
+      await rows.takeOver();
+      await rows.commit(commitOf("one"), durable);
+      await kv.delete(["fencepost", "file", "owner"]);
+      await rejects(rows.commit(commitOf("two", put), durable), (error: Error) => {
+        strictEqual(
+          error.message,
+          "Cannot write the state in memory: that of file is gone, so it is damaged",
+        );
+        return !(error instanceof FencedError);
+      });
+      strictEqual(await manifestOf(kv), "one");
+    });
+  }
 });
