@@ -16,13 +16,17 @@ const WAIT_MS_MAX = 60_000;
 export class KafkaRun {
   #hasEnded = false;
   readonly #child: Deno.ChildProcess;
-  readonly #output: Promise<Deno.CommandOutput>;
+  readonly #ended: Promise<Deno.CommandStatus>;
+  #said = "";
 
   private constructor(configPath: string, env: Record<string, string>) {
     const [command, ...args] = fencepostCommand(["run", "--config", configPath], PERMISSIONS);
     this.#child = new Deno.Command(command, { args, stdin: "null", stdout: "null", stderr: "piped", env })
       .spawn();
-    this.#output = this.#child.output().finally(() => this.#hasEnded = true);
+    this.#ended = Promise.all([this.#child.status, this.#listen()]).then(([status]) => {
+      this.#hasEnded = true;
+      return status;
+    });
   }
 
   /** Starts it with a configuration, which it finds in the directory. */
@@ -51,12 +55,23 @@ export class KafkaRun {
     }
   }
 
+  /** Waits until it has said something. */
+  async says(what: RegExp): Promise<void> {
+    const giveUpAt = Date.now() + WAIT_MS_MAX;
+    while (!what.test(this.#said)) {
+      if (Date.now() > giveUpAt || this.#hasEnded) {
+        throw new Error(`It has not said ${what}; it says ${await this.end()}`);
+      }
+      await delay(20);
+    }
+  }
+
   /** Its exit status, and what it has said, when it has ended by itself; killed where it does not. */
   async ended(): Promise<{ readonly code: number; readonly said: string }> {
     const tooLong = setTimeout(() => killAtOnce(this.#child), WAIT_MS_MAX);
-    const { code, stderr } = await this.#output;
+    const { code } = await this.#ended;
     clearTimeout(tooLong);
-    return { code, said: new TextDecoder().decode(stderr) };
+    return { code, said: this.#said };
   }
 
   /** Tells it to end; its exit status and what it has said. */
@@ -64,5 +79,9 @@ export class KafkaRun {
     if (!this.#hasEnded) this.#child.kill("SIGTERM");
     const { code, said } = await this.ended();
     return `${code}: ${said}`;
+  }
+
+  async #listen(): Promise<void> {
+    for await (const text of this.#child.stderr.pipeThrough(new TextDecoderStream())) this.#said += text;
   }
 }
