@@ -75,8 +75,15 @@ async function ask(url: string, { token, msMax }: { token: string; msMax: number
     if (signal.aborted) {
       throw new UnavailableError(`the server has not answered for ${msMax / 1000} s`, { cause });
     }
-    throw new UnavailableError(cause instanceof Error ? cause.message : String(cause), { cause });
+    throw new UnavailableError(reasonOf(cause), { cause });
   }
+}
+
+/** What is behind a failed fetch: later versions of Deno say "fetch failed", and why in the cause. */
+function reasonOf(failure: unknown): string {
+  let reason = failure;
+  while (reason instanceof Error && reason.cause instanceof Error) reason = reason.cause;
+  return reason instanceof Error ? reason.message : String(reason);
 }
 
 function isMetadata(text: string): boolean {

@@ -111,10 +111,16 @@ Deno.test("greetKvServer: an answer that does not come, or does not end, is wait
   }
 });
 
-Deno.test("greetKvServer: a server that is away is tried again", async () => {
-  const error = await failure("http://127.0.0.1:1/");
+Deno.test("greetKvServer: a server that is away is tried again, and why is said", async () => {
+  let nobody = "";
+  await withServer(() => new Response(), (url) => {
+    nobody = url;
+    return Promise.resolve();
+  });
+  const error = await failure(nobody);
   ok(error instanceof UnavailableError);
-  ok(error.message.startsWith("Cannot use the state in http://127.0.0.1:1/: "), error.message);
+  ok(error.message.startsWith(`Cannot use the state in ${nobody}: error sending request`), error.message);
+  ok(error.message.includes("Connection refused"), error.message);
 });
 
 Deno.test("greetKvServer: no token, or one that Deno would panic at, is final and nobody is asked", async () => {
