@@ -29,3 +29,12 @@ Deno.test("isMissing: a topic that is not there, however deep it is wrapped, and
   ok(!isMissing(sortKafkaFailure({ type: "TOPIC_AUTHORIZATION_FAILED" }, "write")));
   ok(!isMissing(new UnavailableError("No broker answers")));
 });
+
+Deno.test("sortKafkaFailure: transactions that a broker never allows end it, and name the broker's setting", () => {
+  const type = "INVALID_TRANSACTION_TIMEOUT";
+  // Brokers name a setting that there is not.
+  const failure = Object.assign(new Error("(as configured by max.transaction.timeout.ms)"), { type });
+  const sorted = sortKafkaFailure(failure, "take over as fleet-t-0-state");
+  ok(sorted instanceof KafkaRefusedError);
+  match(sorted.message, /^Cannot take over as fleet-t-0-state: .* raise their transaction\.max\.timeout\.ms/);
+});

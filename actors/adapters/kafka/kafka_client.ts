@@ -51,6 +51,8 @@ const REFUSALS: Readonly<Record<string, string>> = {
   INVALID_TOPIC_EXCEPTION: "the topic's name can't be one",
   INVALID_SESSION_TIMEOUT:
     "the brokers don't allow this source.session_timeout (group.min.session.timeout.ms, group.max.session.timeout.ms)",
+  INVALID_TRANSACTION_TIMEOUT:
+    "the brokers don't allow transactions of 15 s: raise their transaction.max.timeout.ms",
   MESSAGE_TOO_LARGE: "a message is larger than the topic takes (max.message.bytes)",
 };
 
