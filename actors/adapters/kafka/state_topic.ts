@@ -38,7 +38,7 @@ const LOOK_PAUSE_MS = 50;
 /** Which topic, and what it must be. */
 export interface StateTopicOptions {
   readonly topic: string;
-  /** As many as the source has: partition p holds the state of split p. Null where only the rest is to be checked. */
+  /** At least as many as the source has: partition p holds the state of split p. Null where only the rest is to be checked. */
   readonly partitions: number | null;
   readonly notice: (message: string) => void;
 }
@@ -55,10 +55,12 @@ export async function ensureStateTopic(kafka: Kafka, options: StateTopicOptions)
   try {
     await admin.connect();
     const count = await countPartitions(admin, topic) ?? await makeTopic(admin, options);
-    if (partitions !== null && count !== partitions) {
+    // More do no harm: where a source is to get more partitions, its state has to have them first.
+    if (partitions !== null && count < partitions) {
       throw new KafkaRefusedError(
         `Cannot keep the state in topic ${topic}: it has ${count} partitions and the source ${partitions}, and each of ` +
-          `the source's needs the one of its number. ${howToMake(topic, partitions)}`,
+          `the source's needs the one of its number. Add them: kafka-topics.sh --bootstrap-server … --alter --topic ` +
+          `${topic} --partitions ${partitions}`,
       );
     }
     const policy = await cleanupPolicy(admin, topic);
