@@ -685,17 +685,20 @@ export class SplitActor {
     const { source } = this.#parts;
     const caughtUp = source.caughtUp() && !this.#paused && this.#isIdle();
     this.#clock.tick(tick, caughtUp);
+    this.#watchOverdue(tick.monotonicUs);
     if (this.#clock.watermarkUs > this.#advancedToUs) {
       this.#sendAll();
       this.#changed = true;
     }
-    this.#watchOverdue(tick.monotonicUs);
     this.#checkpointIfDue();
   }
 
-  /** Overdue deadlines that last longer than a tick: said once, and a metric as long as it lasts. */
+  /**
+   * Overdue deadlines that last longer than a tick: said once, and a metric as long as it lasts. Those that this tick makes
+   * due the partitions have not been told of yet.
+   */
   #watchOverdue(nowUs: number): void {
-    const watermarkUs = this.#clock.watermarkUs;
+    const watermarkUs = this.#advancedToUs;
     const overdue = this.#actors.some(({ partition }) => partition.nextDeadlineUs <= watermarkUs) &&
       !this.#isIdle();
     if (!overdue) {

@@ -211,6 +211,18 @@ Deno.test("live: a backlog of overdue deadlines that lasts longer than a tick is
   await live.stop();
 });
 
+Deno.test("live: deadlines that come due one after the other, and fire, are not overdue", async () => {
+  const live = await Live.open(MINUTE);
+  for (let second = 0; second < 120; second++) {
+    if (second < 40) await live.give(recordAt(second, { device: `truck-${second}` }));
+    await live.wait(1);
+    ok(!live.split.report().overdue, `after ${second} s`);
+  }
+  deepEqual(live.notices, []);
+  equal(live.kinds.filter((kind) => kind === "DWELL").length, 40);
+  await live.stop();
+});
+
 Deno.test("live: a restart follows again once it has settled, and then counts the time it was down", async () => {
   for (const exits of [true, false]) {
     const world = new World();
