@@ -5,7 +5,7 @@
  *   row n    64 bytes  times  | ENTER END PREV_ENTER PREV_END APPLIED TOLD_ENTER TOLD_EXIT SEEN |
  *            32 bytes  words  | HASH FLAGS TOLD CONTRADICTED RULE WAITING, next and previous of the wheel |
  *            32 bytes  ids    | device length, fence length, device, fence |   or, where they are longer, where they are
- *            seqs      six doubles more, only in segments where a record had a `seq`
+ *            seqs      six doubles more, only in segments where a record had a `seq`, and of its row alone
  *   arena    longer ids, in slots of 8, 16, 24 … bytes, freed and used again
  * ```
  *
@@ -95,6 +95,8 @@ const DIRTY = 1 << 19;
 const UNSAVED_KEY = 1 << 20;
 /** The row's ids are in the arena. */
 const KEY_IN_ARENA = 1 << 21;
+/** A seq of the row is not NaN. Where none is, nothing reads them, which would be one more cache miss. */
+const HAS_SEQS = 1 << 22;
 const FLAGS_SAVED = (1 << 18) - 1;
 
 /** The visit was ended by an EXIT; 0 stands for one that has not ended. */
@@ -221,19 +223,25 @@ export class PairTable {
 
   /** A seq's number, NaN for none. */
   seq(row: number, column: number): number {
-    const seqs = this.#seqs[row >>> ROW_BITS];
-    return seqs === undefined ? NaN : seqs[(row & ROW_MASK) * SEQS + column] as number;
+    if ((this.word(row, FLAGS) & HAS_SEQS) === 0) return NaN;
+    return (this.#seqs[row >>> ROW_BITS] as Float64Array)[(row & ROW_MASK) * SEQS + column] as number;
   }
 
   /** Sets a seq of a row, as the number that stands for it; NaN for none. */
   setSeq(row: number, column: number, key: number): void {
-    let seqs = this.#seqs[row >>> ROW_BITS];
-    if (seqs === undefined) {
-      if (Number.isNaN(key)) return;
-      seqs = new Float64Array(ROWS * SEQS).fill(NaN);
-      this.#seqs[row >>> ROW_BITS] = seqs;
+    const flags = this.word(row, FLAGS);
+    const known = (flags & HAS_SEQS) !== 0;
+    if (!known && Number.isNaN(key)) return;
+    const seqs = this.#seqs[row >>> ROW_BITS] ??= new Float64Array(ROWS * SEQS);
+    const at = (row & ROW_MASK) * SEQS;
+    if (!known) {
+      seqs.fill(NaN, at, at + SEQS);
+      this.setWord(row, FLAGS, flags | HAS_SEQS);
     }
-    seqs[(row & ROW_MASK) * SEQS + column] = key;
+    seqs[at + column] = key;
+    if (Number.isNaN(key) && seqs.subarray(at, at + SEQS).every(Number.isNaN)) {
+      this.setWord(row, FLAGS, flags & ~HAS_SEQS);
+    }
   }
 
   /** The row of a pair, or {@link NO_ROW}. */
@@ -312,7 +320,6 @@ export class PairTable {
     (this.words[segment] as Int32Array).fill(0, at * WORDS + FLAGS + 1, at * WORDS + LINKS);
     const kept = LIVE | DIRTY | UNSAVED_KEY | KEY_IN_ARENA;
     this.setWord(row, FLAGS, this.word(row, FLAGS) & kept);
-    this.#seqs[segment]?.fill(NaN, at * SEQS, at * SEQS + SEQS);
   }
 
   /** Notes that a row has changed: the next checkpoint carries it. */
@@ -403,11 +410,10 @@ export class PairTable {
       view.setInt32(at + 4, contradicted, true);
       at += 8;
     }
-    const seqs = this.#seqs[segment];
-    if (seqs !== undefined) {
+    if ((flags & HAS_SEQS) !== 0) {
       form |= IMAGE_SEQS;
       for (let column = 0; column < SEQS; column++, at += 8) {
-        view.setFloat64(at, seqs[(row & ROW_MASK) * SEQS + column] as number, true);
+        view.setFloat64(at, this.seq(row, column), true);
       }
     }
     if (full || (flags & UNSAVED_KEY) !== 0) {
@@ -469,14 +475,8 @@ export class PairTable {
       contradicted = view.getInt32(at + 4, true);
       at += 8;
     }
-    for (let column = 0; column < SEQS; column++) {
-      let key = NaN;
-      if ((form & IMAGE_SEQS) !== 0) {
-        key = view.getFloat64(at, true);
-        at += 8;
-      }
-      this.setSeq(row, column, key);
-    }
+    const seqsAt = at;
+    if ((form & IMAGE_SEQS) !== 0) at += SEQS * 8;
     if ((form & IMAGE_KEY) !== 0) {
       const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
       const deviceStart = at + KEY_HEADER;
@@ -494,9 +494,14 @@ export class PairTable {
       this.#orphans.add(row);
       return at;
     }
-    this.setWord(row, FLAGS, (this.word(row, FLAGS) & ~FLAGS_SAVED) | flags);
+    this.setWord(row, FLAGS, (this.word(row, FLAGS) & ~(FLAGS_SAVED | HAS_SEQS)) | flags);
     this.setWord(row, TOLD, told);
     this.setWord(row, CONTRADICTED, contradicted);
+    if ((form & IMAGE_SEQS) !== 0) {
+      for (let column = 0; column < SEQS; column++) {
+        this.setSeq(row, column, view.getFloat64(seqsAt + column * 8, true));
+      }
+    }
     return at;
   }
 

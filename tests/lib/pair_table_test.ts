@@ -256,6 +256,25 @@ Deno.test("pair table: more rows than a segment has", () => {
   equal(table.rowCount, count);
 });
 
+Deno.test("pair table: seqs are written while there is one, and leave nothing to the row's later ones", () => {
+  const table = new PairTable();
+  const row = insert(table, keyOf("d", "f"));
+  const length = (): number => images(table, [row], false)[0]?.length ?? 0;
+  images(table, [row], false);
+  const without = length();
+  table.setSeq(row, 0, 7);
+  table.setSeq(row, 5, 8);
+  equal(length(), without + SEQS * 8);
+  table.setSeq(row, 0, NaN);
+  equal(length(), without + SEQS * 8);
+  table.setSeq(row, 5, NaN);
+  equal(length(), without);
+  table.setSeq(row, 1, 9);
+  table.clear(row);
+  table.setSeq(row, 2, 10);
+  deepEqual(contentOf(table, row).seqs, [NaN, NaN, 10, NaN, NaN, NaN]);
+});
+
 function hashOfKey(bytes: Uint8Array, deviceStart: number, deviceEnd: number, fenceEnd: number): number {
   return pairHash(murmur2(bytes, deviceStart, deviceEnd), bytes, deviceEnd, fenceEnd);
 }
