@@ -34,7 +34,10 @@ Deno.test("chaos: somebody else's broker is not killed, and that is said", async
   const said: string[] = [];
   const options = { ...parseChaosArguments([], 7), kills: 0, stops: 0, joins: 0 };
   const theirs = { isOurs: false } as KafkaBroker;
-  deepEqual(await runChaos(options, { broker: theirs, directory: "", say: (text) => said.push(text) }), []);
+  deepEqual(
+    await runChaos(options, { broker: theirs, kv: null, directory: "", say: (text) => said.push(text) }),
+    [],
+  );
   deepEqual(said, ["broker kills: left out, the broker is not ours to kill"]);
 });
 
