@@ -1,9 +1,10 @@
 /**
- * Topic to topic: records a second and CPU time a record, against a bare loop of kafkajs that reads, parses and writes
+ * Over Kafka. Part `throughput`, topic to topic: records a second and CPU time a record, against a bare loop of kafkajs that reads, parses and writes
  * as many records with the same keys, headers and sizes, and does nothing else (kafka/bare_loop.ts).
  *
  * ```
  *   deno task bench:kafka --records 400000 --rounds 3
+ *   deno task bench:kafka --only hand-over --dwells 100000
  * ```
  *
  * One broker of its own on this machine (tests/support/kafka_broker.ts, or that of KAFKA_BROKERS), four partitions, one
@@ -20,9 +21,10 @@ import { type Admin, Kafka, logLevel, Partitioners } from "kafkajs";
 import { type KafkaBroker, startKafka } from "../tests/support/kafka_broker.ts";
 import { cpuSecondsOf } from "./engine/processes.ts";
 import { Report } from "./engine/report.ts";
+import { measureHandOvers } from "./kafka/hand_over.ts";
 import { generateLoad } from "./load.ts";
 
-const PART = "kafka";
+const PARTS = ["throughput", "hand-over"] as const;
 const PARTITIONS = 4;
 const SEND_RECORDS = 2_000;
 const LOOK_MS = 50;
@@ -30,6 +32,7 @@ const LOOK_MS = 50;
 const QUIET_MS = 3_000;
 /** Fencepost must reach so much of the bare loop's throughput. */
 const SHARE = 0.7;
+const HAND_OVER_SECONDS = 2;
 
 const root = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const RESULTS = root("bench/results_kafka.json");
@@ -72,14 +75,18 @@ async function fill(brokers: readonly string[], topic: string, records: number):
   await producer.disconnect();
 }
 
-/** Runs a process until its output has come to rest. */
-async function measure({ admin }: World, output: string, args: readonly string[]): Promise<Took> {
-  const child = new Deno.Command(Deno.execPath(), {
+function spawn(args: readonly string[]): Deno.ChildProcess {
+  return new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "--no-check", "--allow-all", ...args],
     stdin: "null",
     stdout: "null",
     stderr: "piped",
   }).spawn();
+}
+
+/** Runs a process until its output has come to rest. */
+async function measure({ admin }: World, output: string, args: readonly string[]): Promise<Took> {
+  const child = spawn(args);
   const stderr = new Response(child.stderr).text();
   let ended = false;
   child.status.then(() => ended = true);
@@ -106,29 +113,41 @@ async function measure({ admin }: World, output: string, args: readonly string[]
   };
 }
 
-async function runFencepost(world: World): Promise<Took> {
-  const id = crypto.randomUUID().slice(0, 8);
-  const output = await world.broker.topic(PARTITIONS);
-  const config = join(world.directory, `${id}.json`);
+/** The command line of a run over topics, with a state of its own; its group has the name of the deployment. */
+async function configure(world: World, input: string, output: string, group: string): Promise<string[]> {
+  const config = join(world.directory, `${group}.json`);
   await Deno.writeTextFile(
     config,
     JSON.stringify({
-      deployment: id,
+      deployment: group,
       kafka: { brokers: world.broker.brokers },
-      source: { type: "kafka", topic: world.input, group: id },
+      source: { type: "kafka", topic: input, group },
       sink: { type: "kafka", topic: output },
       dead_letters: { type: "kafka", topic: await world.broker.topic(PARTITIONS) },
-      checkpoint: { path: `kafka:state-${id}` },
+      checkpoint: { path: `kafka:state-${group}` },
     }),
   );
-  return await measure(world, output, [
-    root("actors/main.ts"),
-    "run",
-    "--summary",
-    "json",
-    "--config",
-    config,
-  ]);
+  return [root("actors/main.ts"), "run", "--summary", "json", "--config", config];
+}
+
+async function runFencepost(world: World): Promise<Took> {
+  const output = await world.broker.topic(PARTITIONS);
+  const group = crypto.randomUUID().slice(0, 8);
+  return await measure(world, output, await configure(world, world.input, output, group));
+}
+
+async function handOver(world: World, report: Report, { dwells, rounds }: Numbers): Promise<void> {
+  report.begin(
+    `hand-over: a partition with ${dwells} pending dwells, from SIGTERM until another goes on with it`,
+  );
+  const [input, output] = [await world.broker.topic(1), await world.broker.topic(1)];
+  const args = await configure(world, input, output, input);
+  const seconds = await measureHandOvers({
+    ...{ brokers: world.broker.brokers, admin: world.admin, input, output, dwells, rounds },
+    start: () => spawn(args),
+  });
+  const name = "SIGTERM until the other goes on";
+  report.add({ part: "hand-over", name, unit: "s", rounds: seconds, target: HAND_OVER_SECONDS });
 }
 
 async function runBareLoop(world: World, extra: number): Promise<Took> {
@@ -143,7 +162,8 @@ function emittedOf(stderr: string): number {
   return Object.values(emitted).reduce((sum, count) => sum + count, 0);
 }
 
-async function compare(world: World, report: Report, records: number, rounds: number): Promise<void> {
+async function compare(world: World, report: Report, { records, rounds }: Numbers): Promise<void> {
+  await fill(world.broker.brokers, world.input, records);
   const emitted = emittedOf((await runFencepost(world)).stderr);
   report.begin(
     `topic to topic: ${records} records, ${emitted} triggers, ${PARTITIONS} partitions, one process`,
@@ -157,19 +177,24 @@ async function compare(world: World, report: Report, records: number, rounds: nu
   const perSecond = (tooks: readonly Took[]): number[] =>
     tooks.map(({ wallSeconds }) => Math.round(records / wallSeconds));
   const cpu = (tooks: readonly Took[]): number[] => tooks.map(({ cpuSeconds }) => cpuSeconds / records * 1e6);
-  report.add({ part: PART, name: "bare loop of kafkajs", unit: "records/s", rounds: perSecond(bare) });
-  report.add({ part: PART, name: "fencepost run", unit: "records/s", rounds: perSecond(ours) });
   report.add({
-    part: PART,
+    part: "throughput",
+    name: "bare loop of kafkajs",
+    unit: "records/s",
+    rounds: perSecond(bare),
+  });
+  report.add({ part: "throughput", name: "fencepost run", unit: "records/s", rounds: perSecond(ours) });
+  report.add({
+    part: "throughput",
     name: "bare loop / fencepost, records/s",
     unit: "×",
     rounds: bare.map((took, i) => (ours[i] as Took).wallSeconds / took.wallSeconds),
     target: 1 / SHARE,
   });
-  report.add({ part: PART, name: "bare loop of kafkajs", unit: "CPU µs", rounds: cpu(bare) });
-  report.add({ part: PART, name: "fencepost run", unit: "CPU µs", rounds: cpu(ours) });
+  report.add({ part: "throughput", name: "bare loop of kafkajs", unit: "CPU µs", rounds: cpu(bare) });
+  report.add({ part: "throughput", name: "fencepost run", unit: "CPU µs", rounds: cpu(ours) });
   report.add({
-    part: PART,
+    part: "throughput",
     name: "fencepost / bare loop, CPU a record",
     unit: "×",
     rounds: bare.map((took, i) => (ours[i] as Took).cpuSeconds / took.cpuSeconds),
@@ -186,9 +211,30 @@ function numberAfter(flag: string, fallback: number): number {
   return value;
 }
 
+/** How much is measured. */
+interface Numbers {
+  readonly records: number;
+  readonly dwells: number;
+  readonly rounds: number;
+}
+
+/** The part that was asked for; null for all. */
+function onlyPart(): (typeof PARTS)[number] | null {
+  const at = Deno.args.indexOf("--only");
+  const part = PARTS.find((name) => name === Deno.args[at + 1]);
+  if (at >= 0 && part === undefined) {
+    throw new RangeError(`Cannot read --only: give one of ${PARTS.join(", ")}`);
+  }
+  return part ?? null;
+}
+
 async function main(): Promise<void> {
-  const records = numberAfter("--records", 400_000);
-  const rounds = numberAfter("--rounds", 3);
+  const numbers: Numbers = {
+    records: numberAfter("--records", 400_000),
+    dwells: numberAfter("--dwells", 100_000),
+    rounds: numberAfter("--rounds", 3),
+  };
+  const only = onlyPart();
   const broker = await startKafka();
   if (broker === null) Deno.exit(1);
   const admin = new Kafka({ brokers: [...broker.brokers], logLevel: logLevel.NOTHING }).admin();
@@ -200,10 +246,11 @@ async function main(): Promise<void> {
   try {
     await admin.connect();
     const input = await broker.topic(PARTITIONS);
-    await fill(broker.brokers, input, records);
-    await compare({ broker, admin, input, directory }, report, records, rounds);
+    const world: World = { broker, admin, input, directory };
+    if (only !== "hand-over") await compare(world, report, numbers);
+    if (only !== "throughput") await handOver(world, report, numbers);
     const machine = { deno: Deno.version.deno, v8: Deno.version.v8, cores: navigator.hardwareConcurrency };
-    await Deno.writeTextFile(RESULTS, report.toJson(machine));
+    if (only === null) await Deno.writeTextFile(RESULTS, report.toJson(machine));
   } finally {
     await admin.disconnect();
     await broker.stop();
