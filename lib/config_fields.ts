@@ -106,11 +106,18 @@ export function section<Value extends object>(name: string, fields: Fields<Value
   };
 }
 
-/** The error for a key that nothing knows, with the one that was probably meant. */
+/** Keys that somebody may give a secret to. */
+const SECRET = /passw|secret|token|credential/i;
+
+/** The error for a key that nothing knows, with the one that was probably meant. No log is told a secret. */
 export function unknownKey(key: string, names: Iterable<string>, parent: string, value: string): ConfigError {
   const meant = nearest(key.slice(parent === "" ? 0 : parent.length + 1), names);
   const hint = meant === null ? "" : ` (did you mean ${join(parent, meant)}?)`;
-  return configError(key, `is not a key of the configuration${hint}`, value);
+  return configError(
+    key,
+    `is not a key of the configuration${hint}`,
+    SECRET.test(key) ? "what is not shown" : value,
+  );
 }
 
 /** The dotted key of a key below another one. */

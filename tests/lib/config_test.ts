@@ -379,7 +379,15 @@ Deno.test("parseConfig: what of Kafka is refused, and the message", () => {
     [{ kafka: {} }, "kafka.brokers must be a list, got nothing"],
     [{ kafka: { brokers: [] } }, "kafka.brokers must name at least one broker, got []"],
     [{ kafka: { brokers: ["kafka"] } }, 'kafka.brokers[0] must be "host:port", got "kafka"'],
-    [{ kafka: { brokers, password: "x" } }, 'kafka.password is not a key of the configuration, got "x"'],
+    [
+      { kafka: { brokers, password: "x" } },
+      "kafka.password is not a key of the configuration, got what is not shown",
+    ],
+    [
+      { kafka: { brokers, sasl: { ...sasl, password: "x" } } },
+      "kafka.sasl.password is not a key of the configuration (did you mean kafka.sasl.password_env?), " +
+      "got what is not shown",
+    ],
     [
       { kafka: { brokers, ssl: { cert_file: "c" } } },
       "kafka.ssl.key_file must be given where the other half of a certificate is, got nothing",
