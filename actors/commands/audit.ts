@@ -20,7 +20,7 @@ export interface AuditEnvironment {
  * Runs the command.
  *
  * @returns the exit status: 1 where something was found, else 0
- * @throws {UsageError} where a file can't be read
+ * @throws {UsageError} where a file can't be read, or none of the lines is a trigger
  */
 export async function audit(
   { paths, bucketUs, limit, json }: Omit<AuditArguments, "command">,
@@ -38,6 +38,9 @@ export async function audit(
   }
   const summary = report.summary();
   await write(json ? JSON.stringify({ finding: "summary", ...summary }) + "\n" : summaryText(summary, limit));
+  if (summary.triggers === 0 && summary.other_lines > 0) {
+    throw new UsageError(`Cannot audit ${paths.join(", ")}: there are lines, and none of them is a trigger`);
+  }
   return found > 0 ? 1 : 0;
 }
 

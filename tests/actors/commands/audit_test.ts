@@ -16,6 +16,8 @@ function trigger(id: number, device: string): string {
 
 const FILES: Readonly<Record<string, readonly string[]>> = {
   "clean": [trigger(1, "a"), trigger(2, "b")],
+  "empty": [],
+  "noise": ["noise", "{}"],
   "again": [trigger(1, "a"), "noise", trigger(3, "c"), trigger(3, "c")],
 };
 
@@ -83,6 +85,15 @@ Deno.test("audit: findings beyond the limit are counted", async () => {
     output,
     "5 triggers: 2 ids that occur again, 0 suspiciously close\n2 findings are not shown; see --limit\nlines that are no triggers: 1\n",
   );
+});
+
+Deno.test("audit: lines of which none is a trigger are refused; no lines are fine, and so are some", async () => {
+  await rejects(
+    runAudit(["noise", "empty"], {}),
+    new UsageError("Cannot audit noise, empty: there are lines, and none of them is a trigger"),
+  );
+  strictEqual((await runAudit(["empty"], {})).status, 0);
+  strictEqual((await runAudit(["noise", "clean"], {})).status, 0);
 });
 
 Deno.test("audit: a file that can't be read", async () => {
