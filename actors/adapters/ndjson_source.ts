@@ -181,7 +181,7 @@ export class NdjsonSource implements Source {
     } catch (cause) {
       // The cause would say it again.
       if (cause instanceof Deno.errors.NotFound) {
-        throw new Error(`Cannot read records from ${this.#described()}: there is no such file`);
+        throw noSuchFile(path);
       }
       throw new Error(`Cannot read records from ${this.#described()}: ${reasonOf(cause)}`, { cause });
     }
@@ -255,6 +255,26 @@ export class NdjsonSource implements Source {
   #described(): string {
     return this.name === "-" ? "stdin" : this.name;
   }
+}
+
+/**
+ * Looks whether a file is there, before anything is made for it.
+ *
+ * @param path `-` for stdin, which is
+ * @throws {Error} where it is not
+ */
+export async function refuseMissingFile(path: string): Promise<void> {
+  if (path === "-") return;
+  try {
+    await Deno.stat(path);
+  } catch (cause) {
+    if (cause instanceof Deno.errors.NotFound) throw noSuchFile(path);
+    // What else is wrong with it is said by whoever opens it.
+  }
+}
+
+function noSuchFile(path: string): Error {
+  return new Error(`Cannot read records from ${path}: there is no such file`);
 }
 
 function isPipe(path: string): boolean {

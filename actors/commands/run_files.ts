@@ -7,7 +7,7 @@ import { SharedCount } from "../../lib/partition.ts";
 import { refuseSameFile } from "../adapters/distinct_files.ts";
 import { KvStore, stateFiles } from "../adapters/kv_store.ts";
 import { NdjsonSink } from "../adapters/ndjson_sink.ts";
-import { NdjsonSource } from "../adapters/ndjson_source.ts";
+import { NdjsonSource, refuseMissingFile } from "../adapters/ndjson_source.ts";
 import type { Opened, SplitReport } from "../split_actor.ts";
 import { type SplitPorts, System } from "../system.ts";
 import { type CommonParts, describeState, type Job } from "./job.ts";
@@ -46,6 +46,8 @@ export class FileJob implements Job {
       { key: "sink.path", path: sink.path, descriptor: 1 },
       { key: "dead_letters.path", path: deadLetters.path },
     ]);
+    // The start after a mistyped one would go on from the state and the output that this one had made.
+    await refuseMissingFile(source.path);
     await this.#system.run();
   }
 

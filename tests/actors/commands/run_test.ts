@@ -130,6 +130,7 @@ Deno.test("run command: what stops it is thrown, with no summary and the signals
     await Deno.remove(config.source.path);
     await rejects(run({ config, summary: "text" }, environment), /Cannot read records from .*no such file/);
     deepEqual([environment.said, environment.signals], ["", []]);
+    deepEqual([...Deno.readDirSync(directory)], [], "nothing is left behind");
   });
 });
 
