@@ -197,7 +197,7 @@ Deno.test({
       await server.restart("lost");
       const { code, said } = await (await world.start(output)).ended();
       strictEqual(code, 1, said);
-      match(said, /so there is a state of it, on another host or lost/);
+      match(said, /so there is a state of it, on another host, under another deployment or lost/);
       strictEqual((await valuesOf(kafka, output)).length, 20);
     }),
 });

@@ -328,7 +328,8 @@ export class KafkaPartitionSource implements Source {
     }
     return new KafkaRefusedError(
       `Cannot begin ${this.#described()}: its group has read it to offset ${committed}, so there is a state of it, on another ` +
-        `host or lost. Name the checkpoint.path that has it, or begin afresh with another source.group`,
+        `host, under another deployment or lost. Name the checkpoint.path and the deployment that have it, or begin afresh ` +
+        `with another source.group`,
     );
   }
 
