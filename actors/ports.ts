@@ -5,10 +5,16 @@
  * @module
  */
 import type { CheckpointCommit, ChunkRange } from "../lib/chunk.ts";
+import type { DeadLetterReason } from "../lib/dead_letter.ts";
 import type { Json } from "../lib/json.ts";
 import type { RecordBatch } from "../lib/record_batch.ts";
 
 export type { CheckpointChunk, CheckpointCommit, ChunkRange } from "../lib/chunk.ts";
+
+/** What became of a record that was not taken as a new one. */
+export type RecordOutcome =
+  | "suppressed"
+  | { readonly reason: DeadLetterReason; readonly detail: string };
 
 /** Where records come from: one source split. */
 export interface Source {
@@ -40,6 +46,10 @@ export interface Source {
   release(): void;
   /** Whether nothing is known to be unread: the last read found less than it could have taken. */
   caughtUp(): boolean;
+  /** Whether somebody waits for a checkpoint: it is made as soon as it can be, whatever `checkpoint.interval` says. */
+  isAwaited?(): boolean;
+  /** Told of each record that turns out to be a copy, or goes to the dead letters, before the checkpoint that has it. */
+  decided?(offset: number, outcome: RecordOutcome): void;
   /** Tells the source that everything up to this position is in a durable checkpoint. */
   acknowledge(position: Json): Promise<void>;
   close(): void;

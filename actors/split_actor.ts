@@ -583,6 +583,12 @@ export class SplitActor {
   }
 
   #recycle(batch: TransitionBatch): void {
+    const { source } = this.#parts;
+    if (source.decided !== undefined) {
+      for (let i = 0; i < batch.count; i++) {
+        if (batch.suppressed[i] === 1) source.decided(batch.offset(i), "suppressed");
+      }
+    }
     batch.reset();
     if (this.#pool.length < POOL_BATCHES_MAX) this.#pool.push(batch);
   }
@@ -631,6 +637,7 @@ export class SplitActor {
   ): void {
     const { source, clock } = this.#parts;
     const { offset, line, ...rest } = letter;
+    source.decided?.(offset, { reason: rest.reason, detail: rest.detail });
     const encoded = encodeDeadLetter(
       { ...rest, source: source.name, position: source.placeOf(offset, line) },
       clock.wallUs(),
@@ -715,7 +722,8 @@ export class SplitActor {
   #checkpointIfDue(): void {
     if (this.#checkpointing !== null || this.#inBatch || !this.#changed) return;
     const nowUs = this.#parts.clock.monotonicUs();
-    if (nowUs - this.#checkpointAtUs >= this.#config.checkpoint.intervalUs) this.#takeCheckpoint();
+    const due = nowUs - this.#checkpointAtUs >= this.#config.checkpoint.intervalUs;
+    if (due || this.#parts.source.isAwaited?.() === true) this.#takeCheckpoint();
   }
 
   async #lastCheckpoint(): Promise<void> {
@@ -755,6 +763,8 @@ export class SplitActor {
     this.#checkpointing = this.#complete(met, atBarrier).then(
       () => {
         this.#checkpointing = null;
+        // Those who came while it was made wait for the next.
+        if (this.#parts.source.isAwaited?.() === true) this.#checkpointIfDue();
       },
       (error) => {
         this.#checkpointing = null;

@@ -22,6 +22,7 @@ import {
 } from "./config_fields.ts";
 import { setKey } from "./config_overlay.ts";
 import type { Json } from "./json.ts";
+import { checkHttp, HTTP_FIELD, type HttpConfig, LISTEN_DEFAULT } from "./http_config.ts";
 import { checkKafka, KAFKA_FIELD, type KafkaConfig } from "./kafka_config.ts";
 import { formatDuration } from "./time.ts";
 
@@ -79,9 +80,14 @@ export interface Config {
   readonly deployment: string;
   /** How Kafka is reached; null where it is not used. */
   readonly kafka: KafkaConfig | null;
-  /** Where records come from; the path `-` is stdin. Topic, group and session are Kafka's, the rest a file's. */
+  /** How the process is reached over HTTP, and by whom. */
+  readonly http: HttpConfig;
+  /**
+   * Where records come from; the path `-` is stdin. Topic, group and session are Kafka's, `listen` is that of HTTP, the
+   * rest a file's.
+   */
   readonly source: {
-    readonly type: "ndjson" | "kafka";
+    readonly type: "ndjson" | "kafka" | "http";
     readonly path: string;
     readonly live: boolean;
     readonly atEof: "flush" | "hold";
@@ -90,6 +96,8 @@ export interface Config {
     readonly group: string;
     /** A member of the group that is not heard from for as long is out, and another takes over. */
     readonly sessionTimeoutUs: number;
+    /** Where requests come in, `host:port`. */
+    readonly listen: string;
   };
   /** Where triggers go; the path `-` is stdout. */
   readonly sink: {
@@ -187,9 +195,10 @@ const SCHEMA = section<Config>("", {
   }),
   deployment: text("deployment", "fencepost", DEPLOYMENT_LENGTH_MAX),
   kafka: KAFKA_FIELD,
+  http: HTTP_FIELD,
   source: byType(
     section<Config["source"]>("source", {
-      type: choice("type", ["ndjson", "kafka"]),
+      type: choice("type", ["ndjson", "kafka", "http"]),
       path: text("path", "-"),
       live: flag("live", false),
       atEof: choice("at_eof", ["flush", "hold"]),
@@ -198,8 +207,13 @@ const SCHEMA = section<Config>("", {
       group: text("group", "fencepost", TOPIC_LENGTH_MAX),
       // Heartbeats are half a second apart; how long brokers allow it to be is a setting of theirs, 6 s to 30 min.
       sessionTimeoutUs: duration("session_timeout", "10s", { min: "1s", max: "60s" }),
+      listen: text("listen", LISTEN_DEFAULT, 300),
     }),
-    { ndjson: ["path", "live", "at_eof", "from_start"], kafka: ["topic", "group", "session_timeout"] },
+    {
+      ndjson: ["path", "live", "at_eof", "from_start"],
+      kafka: ["topic", "group", "session_timeout"],
+      http: ["listen"],
+    },
   ),
   sink: byType(
     section<Config["sink"]>("sink", {
@@ -240,7 +254,14 @@ export function parseConfig(json: unknown): Config {
   checkThresholds(config);
   checkOutputs(config);
   checkPaths(config);
+  checkHttp(config.http, listenOf(config));
   return config;
+}
+
+/** What is listened on, and the key that says so; null for nothing. */
+export function listenOf({ source, http }: Config): { readonly key: string; readonly value: string } | null {
+  if (source.type === "http") return { key: "source.listen", value: source.listen };
+  return http.listen === null ? null : { key: "http.listen", value: http.listen };
 }
 
 /** The configuration as JSON, nothing left out: what {@link parseConfig} reads as the same one. */
@@ -339,14 +360,18 @@ function checkOutputs({ kafka, source, sink, deadLetters, checkpoint }: Config):
       );
     }
     if (source.type !== "kafka") {
-      throw configError(`${key}.type`, 'must be "ndjson" where source.type is', showValue(type));
+      throw configError(
+        `${key}.type`,
+        `must be "ndjson" where source.type is "${source.type}"`,
+        showValue(type),
+      );
     }
   }
   if (source.type !== "kafka") {
     if (!isDirectoryPath(checkpoint.path)) {
       throw configError(
         "checkpoint.path",
-        'must be a directory where source.type is "ndjson"',
+        `must be a directory where source.type is "${source.type}"`,
         showValue(checkpoint.path),
       );
     }

@@ -562,6 +562,7 @@ export class Partition {
     const count = this.#computeIds(CODE_PASSED_ON, batch, i);
     if (!this.#admitIfNovel(count)) {
       this.counters.suppressed++;
+      batch.suppressed[i] = 1;
       return;
     }
     this.counters.passedOn++;
@@ -586,6 +587,7 @@ export class Partition {
     const count = this.#preparedIds(batch, i);
     if (this.#isRemembered(row, enter, timeUs, seqKey) || !this.#admitIfNovel(count)) {
       this.counters.suppressed++;
+      batch.suppressed[i] = 1;
       return false;
     }
     this.#remember(row, enter, timeUs, seqKey);
@@ -606,6 +608,7 @@ export class Partition {
       const count = this.#computeIds(enter ? CODE_ENTER : CODE_EXIT, batch, i);
       if (this.#isRemembered(row, enter, timeUs, seqKey) || !this.#isNovel(count)) {
         this.counters.suppressed++;
+        batch.suppressed[i] = 1;
         return true;
       }
       this.#effects.lateRecords.push({

@@ -97,6 +97,8 @@ export class TransitionBatch {
   readonly lanes: Int32Array;
   /** How many ids each row has: 0 to 2. */
   readonly idCounts: Uint8Array;
+  /** 1 for each row that a partition took for a copy of one before it. */
+  readonly suppressed: Uint8Array;
   readonly #integers: Int32Array;
   readonly #numbers: Float64Array;
   readonly #bytes: Uint8Array[];
@@ -108,6 +110,7 @@ export class TransitionBatch {
     this.pairHashes = new Int32Array(capacity);
     this.lanes = new Int32Array(capacity * 8);
     this.idCounts = new Uint8Array(capacity);
+    this.suppressed = new Uint8Array(capacity);
     this.#bytes = new Array<Uint8Array>(capacity).fill(NOTHING);
     this.#recordBytes = new Array<Uint8Array>(capacity).fill(NOTHING);
     this.#integers = new Int32Array(capacity * COLUMNS);
@@ -123,6 +126,7 @@ export class TransitionBatch {
   reset(): void {
     this.#bytes.fill(NOTHING, 0, this.count);
     this.#recordBytes.fill(NOTHING, 0, this.count);
+    this.suppressed.fill(0, 0, this.count);
     this.count = 0;
     this.prepared = false;
   }

@@ -32,7 +32,7 @@ export interface ConfigArguments {
   readonly settings: readonly Setting[];
 }
 
-/** `fencepost run`. */
+/** `fencepost run`, and `serve`, which is a run whose source is HTTP. */
 export interface RunArguments {
   readonly command: "run";
   readonly config: ConfigArguments;
@@ -82,7 +82,8 @@ export type Arguments =
  */
 export function parseArguments(words: readonly string[]): Arguments {
   const [first, ...rest] = withGroup(words);
-  if (first === undefined) throw new UsageError("Which command? See fencepost --help");
+  // What somebody gets who only starts the binary.
+  if (first === undefined) return parseArguments(["serve"]);
   if (first === "--version" || first === "-V" || first === "version") return { command: "version" };
   if (first === "--help" || first === "-h") return { command: "help", of: null };
   if (first === "help") {
@@ -102,6 +103,8 @@ export function parseArguments(words: readonly string[]): Arguments {
   switch (command.name) {
     case "run":
       return runArguments(given);
+    case "serve":
+      return serveArguments(given);
     case "key":
       return keyArguments(given);
     case "dead-letters list":
@@ -154,16 +157,50 @@ function runArguments(given: GivenFlags): RunArguments {
   shortSwitch("from-start", "source.from_start");
   const partitions = given.value("partitions");
   if (partitions !== null) settings.push({ key: "partitions", value: jsonOrText(partitions) });
-  const state = given.value("state");
-  // A directory has room for the dead letters, too.
-  if (state !== null && isDirectoryPath(state)) {
-    const path = `${state.replace(/\/+$/, "")}/dead-letters.ndjson`;
-    settings.push({
-      key: "dead_letters.path",
-      value: path,
-      unlessGiven: ["dead_letters.path", "dead_letters.topic"],
-    });
+  settings.push(...deadLettersInState(given.value("state")));
+  return runOf(given, settings);
+}
+
+const STATE_DEFAULT = "fencepost-data";
+
+function serveArguments(given: GivenFlags): RunArguments {
+  refuseOperands("serve", given, "did you mean --listen");
+  const settings: Setting[] = [{ key: "source.type", value: "http" }];
+  const shorts = {
+    listen: "source.listen",
+    output: "sink.path",
+    state: "checkpoint.path",
+    "dead-letters": "dead_letters.path",
+  };
+  for (const [flag, key] of Object.entries(shorts)) {
+    const value = given.value(flag);
+    if (value !== null) settings.push({ key, value });
   }
+  const partitions = given.value("partitions");
+  if (partitions !== null) settings.push({ key: "partitions", value: jsonOrText(partitions) });
+  const state = given.value("state");
+  const unlessGiven = ["sink"];
+  settings.push({
+    key: "sink.path",
+    value: inDirectory(state ?? STATE_DEFAULT, "triggers.ndjson"),
+    unlessGiven,
+  });
+  settings.push(...deadLettersInState(state));
+  return runOf(given, settings);
+}
+
+/** A directory has room for the dead letters, too. */
+function deadLettersInState(state: string | null): Setting[] {
+  if (state === null || !isDirectoryPath(state)) return [];
+  const unlessGiven = ["dead_letters.path", "dead_letters.topic"];
+  return [{ key: "dead_letters.path", value: inDirectory(state, "dead-letters.ndjson"), unlessGiven }];
+}
+
+function inDirectory(directory: string, name: string): string {
+  return `${directory.replace(/\/+$/, "")}/${name}`;
+}
+
+function runOf(given: GivenFlags, settings: readonly Setting[]): RunArguments {
   const summary = given.value("summary") ?? "text";
   if (summary !== "text" && summary !== "json") {
     throw new UsageError(`--summary must be text or json, got ${summary}`);

@@ -70,6 +70,42 @@ const RUN: Command = {
   ],
 };
 
+const SERVE: Command = {
+  name: "serve",
+  about: "Take transitions over HTTP, write triggers, each once; the default",
+  usage: "[flags]",
+  flags: [
+    { name: "listen", value: "HOST:PORT", about: "Listen here (source.listen): 127.0.0.1:8787" },
+    {
+      name: "output",
+      value: "FILE|-",
+      about: "Write triggers here (sink.path): triggers.ndjson in the state",
+    },
+    {
+      name: "state",
+      value: "DIR",
+      about: "Keep the checkpoints here, the triggers and the dead letters (checkpoint.path)",
+    },
+    {
+      name: "dead-letters",
+      value: "FILE",
+      about: "Write the records that were not taken here (dead_letters.path)",
+    },
+    { name: "partitions", value: "N", about: "Share the devices among this many actors (partitions)" },
+    ...CONFIG_FLAGS,
+    { name: "print-config", value: null, about: "Show the configuration in force, and stop" },
+    { name: "summary", value: "text|json", about: "How to sum up at the end, on stderr" },
+    HELP_FLAG,
+  ],
+  details: [
+    "POST /v1/transitions takes NDJSON, JSON and CloudEvents. It answers when what it took\n" +
+    "is durable. Only this host can reach it, unless --listen says otherwise and http.tokens\n" +
+    "say who may do what.",
+    "SIGTERM and SIGINT stop it without loss.",
+    "Exit status: 0 stopped, 1 failed while running, 2 wrong usage or configuration.",
+  ],
+};
+
 const KEY: Command = {
   name: "key",
   about: "Show the ids of a transition, and what they are made from",
@@ -191,4 +227,4 @@ const REPLAY_DEAD_LETTERS: Command = {
 };
 
 /** All commands, in the order of the help. */
-export const COMMANDS: readonly Command[] = [RUN, KEY, AUDIT, LIST_DEAD_LETTERS, REPLAY_DEAD_LETTERS];
+export const COMMANDS: readonly Command[] = [SERVE, RUN, KEY, AUDIT, LIST_DEAD_LETTERS, REPLAY_DEAD_LETTERS];

@@ -51,7 +51,7 @@ export async function run(options: RunOptions, environment: RunEnvironment): Pro
     notice: (message) => progress.say(`fencepost: ${message}`),
   };
   const startedUs = clock.monotonicUs();
-  const job = config.source.type === "kafka" ? await kafkaJob(parts) : new FileJob(parts);
+  const job = await jobOf(parts);
   let stopping = false;
   const unsubscribe = environment.onSignal(() => {
     if (stopping) return;
@@ -83,10 +83,20 @@ export async function run(options: RunOptions, environment: RunEnvironment): Pro
   return 0;
 }
 
-/** Loaded where it is used: kafkajs reads the environment as it is loaded, which a run over files needs no permission for. */
-async function kafkaJob(parts: CommonParts): Promise<Job> {
-  const { KafkaJob } = await import("./run_kafka.ts");
-  return new KafkaJob(parts);
+/** Each is loaded where it is used: kafkajs reads the environment as it is loaded, which others need no permission for. */
+async function jobOf(parts: CommonParts): Promise<Job> {
+  switch (parts.config.source.type) {
+    case "kafka": {
+      const { KafkaJob } = await import("./run_kafka.ts");
+      return new KafkaJob(parts);
+    }
+    case "http": {
+      const { HttpJob } = await import("./run_http.ts");
+      return new HttpJob(parts);
+    }
+    case "ndjson":
+      return new FileJob(parts);
+  }
 }
 
 /** The configuration in force, as `--print-config` shows it. */

@@ -1,0 +1,110 @@
+/**
+ * The HTTP server: `Deno.serve` on loopback, behind the gate.
+ *
+ * @module
+ */
+import type { HttpConfig } from "../../../lib/http_config.ts";
+import { parseListen } from "../../../lib/http_config.ts";
+import { problem } from "./answer.ts";
+import { Gate } from "./gate.ts";
+
+/** How long requests may take to end when it stops, ms. */
+const STOP_MS = 5000;
+
+/** Answers a request of a peer, which is an address. */
+export type Handler = (request: Request, peer: string) => Promise<Response> | Response;
+
+/** See the module's header. */
+export class HttpServer {
+  readonly gate: Gate;
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+
+  private constructor(gate: Gate, server: Deno.HttpServer<Deno.NetAddr>) {
+    this.gate = gate;
+    this.#server = server;
+  }
+
+  /**
+   * Listens.
+   *
+   * @param options.failed is told of a handler's error, which its client sees as a 500 without a word
+   * @throws {Error} where the address or the certificate can't be used; the message says which
+   */
+  static async start(
+    listen: string,
+    options: {
+      readonly http: HttpConfig;
+      readonly handler: Handler;
+      readonly failed: (error: unknown) => void;
+    },
+  ): Promise<HttpServer> {
+    const { http, handler, failed } = options;
+    const tls = http.tls === null ? null : {
+      cert: await readPem(http.tls.certFile, "http.tls.cert_file"),
+      key: await readPem(http.tls.keyFile, "http.tls.key_file"),
+    };
+    const address = parseListen(listen) as NonNullable<ReturnType<typeof parseListen>>;
+    let gate: Gate | null = null;
+    const server = Deno.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      onListen: () => {},
+      onError: (error) => {
+        failed(error);
+        return problem(500, "It was said in the log");
+      },
+    }, (request, { remoteAddr }) => {
+      const peer = gate?.peerOf(remoteAddr.port) ?? null;
+      if (peer === null) return problem(403, "Come through the door", { connection: "close" });
+      return handler(request, peer);
+    });
+    try {
+      gate = new Gate({
+        ...address,
+        tls,
+        serverPort: server.addr.port,
+        connectionsMax: http.connectionsMax,
+        requestTimeoutMs: http.requestTimeoutUs / 1000,
+        idleTimeoutMs: http.idleTimeoutUs / 1000,
+      });
+    } catch (cause) {
+      await server.shutdown();
+      const reason = cause instanceof Deno.errors.AddrInUse
+        ? "another process listens there"
+        : cause instanceof Deno.errors.PermissionDenied
+        ? "permission denied"
+        : cause instanceof Error
+        ? cause.message
+        : String(cause);
+      throw new Error(`Cannot listen on ${listen}: ${reason}`, { cause });
+    }
+    return new HttpServer(gate, server);
+  }
+
+  /** Where it is to be found. */
+  get url(): string {
+    const { hostname, port } = this.gate.address;
+    return `${this.gate.isTls ? "https" : "http"}://${
+      hostname.includes(":") ? `[${hostname}]` : hostname
+    }:${port}`;
+  }
+
+  /** Takes no more connections; ends when all requests are answered, or have had their time. Streams have to be ended. */
+  async stop(): Promise<void> {
+    this.gate.stop();
+    const late = new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, STOP_MS);
+      Deno.unrefTimer(timer);
+    });
+    await Promise.race([this.#server.shutdown(), late]);
+    await this.gate.close();
+  }
+}
+
+async function readPem(path: string, key: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (cause) {
+    throw new Error(`Cannot read ${key} from ${path}`, { cause });
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The routes: which request is answered by whom, and who may send it.
+ *
+ * @module
+ */
+import type { Scope } from "../../../lib/http_config.ts";
+import type { Access, Client } from "./access.ts";
+import { problem } from "./answer.ts";
+
+/** One route. */
+export interface Route {
+  /** GET answers HEAD as well. */
+  readonly method: "GET" | "POST";
+  /** Segments; `:name` is any one, decoded. */
+  readonly path: string;
+  /** What a token must allow; null for anybody. */
+  readonly scope: Scope | null;
+  readonly answer: (request: Request, parts: RouteParts) => Promise<Response> | Response;
+}
+
+/** What a route is told of its request. */
+export interface RouteParts {
+  readonly client: Client;
+  readonly url: URL;
+  /** By the names in its path. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** Makes the handler of a server. */
+export function routed(
+  routes: readonly Route[],
+  access: Access,
+): (request: Request, peer: string) => Promise<Response> {
+  const split = routes.map((route) => ({ route, segments: route.path.split("/") }));
+  return async (request, peer) => {
+    const url = new URL(request.url);
+    const asked = url.pathname.split("/");
+    const method = request.method === "HEAD" ? "GET" : request.method;
+    const allowed = new Set<string>();
+    for (const { route, segments } of split) {
+      const params = match(segments, asked);
+      if (params === null) continue;
+      if (route.method !== method) {
+        allowed.add(route.method);
+        continue;
+      }
+      const client = route.scope === null ? { name: peer } : await access.check(request, peer, route.scope);
+      if (client instanceof Response) return client;
+      return await route.answer(request, { client, url, params });
+    }
+    if (allowed.size > 0) {
+      if (allowed.has("GET")) allowed.add("HEAD");
+      return problem(405, `This is for ${[...allowed].join(", ")}`, { allow: [...allowed].join(", ") });
+    }
+    return problem(404, "There is nothing at this path");
+  };
+}
+
+function match(segments: readonly string[], asked: readonly string[]): Record<string, string> | null {
+  if (segments.length !== asked.length) return null;
+  const params: Record<string, string> = {};
+  for (const [i, segment] of segments.entries()) {
+    const given = asked[i] as string;
+    if (!segment.startsWith(":")) {
+      if (segment !== given) return null;
+      continue;
+    }
+    try {
+      params[segment.slice(1)] = decodeURIComponent(given);
+    } catch {
+      return null;
+    }
+  }
+  return params;
+}

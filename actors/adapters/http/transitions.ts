@@ -1,0 +1,190 @@
+/**
+ * `POST /v1/transitions`: records in, and what became of each.
+ *
+ * ```
+ *   who? ─▶ room at all? ─▶ media type ─▶ body ─▶ records ─▶ admission ─▶ taken ─▶ durable ─▶ 200, outcomes
+ *   401       429             415         413                  429 for those that were not taken
+ * ```
+ *
+ * Poison is answered with 200, in its outcome: it is in the dead letters, and sent again it would only be there twice.
+ *
+ * @module
+ */
+import type { DeadLetterReason } from "../../../lib/dead_letter.ts";
+import { type RecordHash, type RecordSpans, spansOfJson, spansOfLines } from "../../../lib/record_spans.ts";
+import { ACCEPTED, DEAD_LETTERED, type Intake, type Receipt, REFUSED, SUPPRESSED } from "../../intake.ts";
+import { UnavailableError } from "../../ports.ts";
+import type { Client } from "./access.ts";
+import { jsonAnswer, problem } from "./answer.ts";
+import { recordsOfEvents } from "./cloud_events.ts";
+import type { IdempotencyStore, KeptAnswer } from "./idempotency.ts";
+import type { RequestBodies } from "./request_body.ts";
+
+/** Seconds after which a refused client may try again. */
+const RETRY_AFTER_S = "1";
+/** By the specification of the header, a quoted string; most send it bare. */
+const KEY = /^"?([!#-~ ]{1,255})"?$/;
+
+/** The words of an answer, by their number. */
+const OUTCOMES: readonly string[] = [];
+(OUTCOMES as string[])[ACCEPTED] = "accepted";
+(OUTCOMES as string[])[SUPPRESSED] = "suppressed";
+(OUTCOMES as string[])[DEAD_LETTERED] = "dead_lettered";
+(OUTCOMES as string[])[REFUSED] = "refused";
+
+/** What an answer says. */
+export interface TransitionsAnswer {
+  /** How many records were taken: all but the refused. */
+  readonly taken: number;
+  readonly accepted: number;
+  readonly suppressed: number;
+  readonly dead_lettered: number;
+  readonly refused: number;
+  /** Of each record, in its order. */
+  readonly outcomes: readonly string[];
+  /** Why: `record` is the place in `outcomes`, from 1. */
+  readonly dead_letters: readonly {
+    readonly record: number;
+    readonly reason: DeadLetterReason;
+    readonly detail: string;
+  }[];
+}
+
+/** What the route works with. */
+export interface TransitionsOptions {
+  readonly intake: Intake;
+  readonly bodies: RequestBodies;
+  readonly idempotency: () => Promise<IdempotencyStore>;
+  readonly hash: RecordHash;
+}
+
+/** How a body is cut into records. */
+type Cut = (body: Uint8Array, hash: RecordHash) => RecordSpans;
+
+const CUTS: ReadonlyMap<string, Cut> = new Map<string, Cut>([
+  ["application/x-ndjson", spansOfLines],
+  ["application/ndjson", spansOfLines],
+  ["application/jsonl", spansOfLines],
+  ["application/json-lines", spansOfLines],
+  ["application/json", spansOfJson],
+  ["text/plain", spansOfJson],
+  ["application/cloudevents+json", recordsOfEvents],
+  ["application/cloudevents-batch+json", recordsOfEvents],
+]);
+
+/** Answers a request of a client that may send. */
+export async function postTransitions(
+  request: Request,
+  client: Client,
+  options: TransitionsOptions,
+): Promise<Response> {
+  const { intake, bodies, idempotency, hash } = options;
+  if (!intake.isOpen) return unavailable("Nothing is taken now: it is starting or stopping");
+  const cut = cutOf(request);
+  if (cut instanceof Response) return cut;
+  const keyHeader = request.headers.get("idempotency-key");
+  const key = keyHeader === null ? null : KEY.exec(keyHeader)?.[1];
+  if (key === undefined) return problem(400, "An Idempotency-Key has 1 to 255 printable ASCII characters");
+  // A request that was answered before needs no room.
+  if (key === null && intake.isFullFor(client.name)) return full(request);
+  const body = await bodies.read(request);
+  if (body instanceof Response) return body;
+  const id = requestId(request);
+  const take = async (): Promise<{ given: Response; kept: KeptAnswer | null }> => {
+    const answer = await taken(intake, { records: cut(body, hash), request: id, client: client.name });
+    if (answer instanceof Response) return { given: answer, kept: null };
+    const text = JSON.stringify(answer);
+    if (answer.refused > 0) {
+      return {
+        given: jsonAnswer(429, answer, { "retry-after": RETRY_AFTER_S, "x-request-id": id }),
+        kept: null,
+      };
+    }
+    return { given: jsonAnswer(200, answer, { "x-request-id": id }), kept: { status: 200, body: text } };
+  };
+  if (key === null) return (await take()).given;
+  const fingerprint = await fingerprintOf(request, body);
+  const result = await (await idempotency()).once({ client: client.name, key, fingerprint }, take);
+  if (result === "other") return problem(422, "This Idempotency-Key came with another body before");
+  if (result instanceof Response) return result;
+  return new Response(result.body + "\n", {
+    status: result.status,
+    headers: {
+      "content-type": "application/json",
+      "cache-control": "no-store",
+      "idempotency-replayed": "true",
+    },
+  });
+}
+
+async function taken(
+  intake: Intake,
+  delivery: { records: RecordSpans; request: string; client: string },
+): Promise<TransitionsAnswer | Response> {
+  try {
+    return answerOf(await intake.offer(delivery));
+  } catch (error) {
+    if (error instanceof UnavailableError) return unavailable(error.message);
+    throw error;
+  }
+}
+
+function answerOf({ outcomes, deadLetters, taken }: Receipt): TransitionsAnswer {
+  const counts = [0, 0, 0, 0];
+  const words = new Array<string>(outcomes.length);
+  for (let i = 0; i < outcomes.length; i++) {
+    const outcome = outcomes[i] as number;
+    counts[outcome] = (counts[outcome] as number) + 1;
+    words[i] = OUTCOMES[outcome] as string;
+  }
+  return {
+    taken,
+    accepted: counts[ACCEPTED] as number,
+    suppressed: counts[SUPPRESSED] as number,
+    dead_lettered: counts[DEAD_LETTERED] as number,
+    refused: counts[REFUSED] as number,
+    outcomes: words,
+    dead_letters: [...deadLetters].sort(([a], [b]) => a - b).map(([index, { reason, detail }]) => ({
+      record: index + 1,
+      reason,
+      detail,
+    })),
+  };
+}
+
+function cutOf(request: Request): Cut | Response {
+  const type = (request.headers.get("content-type") ?? "application/json").split(";", 1)[0] as string;
+  const cut = CUTS.get(type.trim().toLowerCase());
+  if (cut !== undefined) return cut;
+  return problem(
+    415,
+    `The content type must be application/x-ndjson, application/json or one of CloudEvents, got ${
+      type.slice(0, 80)
+    }`,
+    { accept: [...CUTS.keys()].join(", ") },
+  );
+}
+
+function full(request: Request): Response {
+  // What is not read would be taken for the next request.
+  request.body?.cancel().catch(() => {});
+  return problem(429, "There is no room now: nothing of this request was taken", {
+    "retry-after": RETRY_AFTER_S,
+  });
+}
+
+function unavailable(detail: string): Response {
+  return problem(503, detail, { "retry-after": RETRY_AFTER_S });
+}
+
+/** The client's name for the request, or one of ours. */
+function requestId(request: Request): string {
+  const given = request.headers.get("x-request-id");
+  return given !== null && /^[!-~]{1,128}$/.test(given) ? given : crypto.randomUUID();
+}
+
+async function fingerprintOf(request: Request, body: Uint8Array): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", body as Uint8Array<ArrayBuffer>);
+  const hex = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `${request.headers.get("content-type") ?? ""} ${hex}`;
+}

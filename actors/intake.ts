@@ -1,0 +1,353 @@
+/**
+ * The intake: requests that were handed in, as a source split that is read in the order in which they came.
+ *
+ * ```
+ *   offer ─▶ admission ─▶ queue ─▶ read: many requests, one batch ─▶ the split ─┬─ decided: suppressed, dead letter
+ *     ▲          │                                                              ▼
+ *     │          ╰─ refused: said at once, nothing of it was taken          checkpoint
+ *     ╰──────────────────── the receipt ◀─ acknowledge: it is durable ──────────╯
+ * ```
+ *
+ * A request is answered when what was taken of it is in a durable checkpoint, so an answer is a promise; and since one
+ * checkpoint answers all requests that came before it, a thousand clients cost as many commits as one (group commit). What
+ * was not answered when a process dies may or may not have been taken: the client sends it again, and its ids are known.
+ *
+ * Each record has a number, one more than the one before it, that goes on over restarts: it stands for its offset.
+ *
+ * @module
+ */
+import { Admission } from "../lib/overload.ts";
+import { assert } from "../lib/assert.ts";
+import type { DeadLetterReason } from "../lib/dead_letter.ts";
+import type { Json } from "../lib/json.ts";
+import { KIND_EXIT, KIND_STALE } from "../lib/kind.ts";
+import type { OversizeRecord, RecordBatch } from "../lib/record_batch.ts";
+import type { RecordSpans } from "../lib/record_spans.ts";
+import { TransitionDecoder } from "../lib/transition.ts";
+import { type Clock, type RecordOutcome, type Source, UnavailableError } from "./ports.ts";
+
+/** Records in a batch for the split at most: a barrier can't be drawn within one. */
+const BATCH_RECORDS = 4096;
+/** Records in flight that are always allowed. */
+const IN_FLIGHT_MIN = 1024;
+
+/** What became of a record of a request. */
+export const ACCEPTED = 0;
+/** It is one that was taken before. */
+export const SUPPRESSED = 1;
+/** It went to the dead letters. */
+export const DEAD_LETTERED = 2;
+/** There was no room for it: to be sent again. */
+export const REFUSED = 3;
+
+/** One request's records. */
+export interface Delivery {
+  readonly records: RecordSpans;
+  /** Names the request in dead letters. */
+  readonly request: string;
+  /** Whose it is: clients share what can be taken. */
+  readonly client: string;
+}
+
+/** What became of a request. */
+export interface Receipt {
+  /** One of the constants above for each record. */
+  readonly outcomes: Uint8Array;
+  /** Why, for each that went to the dead letters: by its index. */
+  readonly deadLetters: ReadonlyMap<number, { readonly reason: DeadLetterReason; readonly detail: string }>;
+  /** How many were taken: all but the refused. */
+  readonly taken: number;
+}
+
+/** A request that was taken, in whole or in part, and is not durable yet. */
+interface Taken {
+  readonly delivery: Delivery;
+  /** Of those that were taken, their index in the request; null for all. */
+  readonly indices: Uint32Array | null;
+  readonly count: number;
+  readonly outcomes: Uint8Array;
+  readonly deadLetters: Map<number, { reason: DeadLetterReason; detail: string }>;
+  readonly offeredUs: number;
+  /** Number of the first record; −1 until it is read. */
+  first: number;
+  readonly answer: PromiseWithResolvers<Receipt>;
+}
+
+/** What an intake works with. */
+export interface IntakeOptions {
+  /** For messages. */
+  readonly name: string;
+  readonly clock: Clock;
+  /** How long a record may take until it is durable, µs; what can't be within that is refused. */
+  readonly targetUs: number;
+  /** Records in flight at most. */
+  readonly capacity: number;
+  /** How long clients have to send again what was refused, before time goes on without it, µs. */
+  readonly settleUs: number;
+}
+
+/** Why records were refused. */
+export type ShedCause = "full" | "closed";
+
+/** See the module's header. */
+export class Intake implements Source {
+  readonly kind = "http";
+  readonly name: string;
+  readonly rereadable = false;
+  readonly live = true;
+  readonly keepsUnread = false;
+  /** Records that were refused, by cause, since this process began. */
+  readonly shed: Record<ShedCause, number> = { full: 0, closed: 0 };
+  readonly admission: Admission;
+
+  readonly #options: IntakeOptions;
+  readonly #decoder = new TransitionDecoder();
+  /** Taken and not yet read. */
+  #queue: Taken[] = [];
+  /** Read and not yet durable, the oldest first. */
+  #reading: Taken[] = [];
+  #next = 0;
+  #open = false;
+  #wake: (() => void) | null = null;
+  #shedAtUs = -Infinity;
+
+  constructor(options: IntakeOptions) {
+    this.#options = options;
+    this.name = options.name;
+    const floor = Math.min(IN_FLIGHT_MIN, options.capacity);
+    this.admission = new Admission({ targetUs: options.targetUs, floor, ceiling: options.capacity });
+  }
+
+  /**
+   * Takes a request's records, or as many as there is room for; resolves when they are durable.
+   *
+   * @throws {UnavailableError} where it can't be told whether they were taken, or nothing is taken now
+   */
+  offer(delivery: Delivery): Promise<Receipt> {
+    const { records: { count }, client } = delivery;
+    const nowUs = this.#options.clock.monotonicUs();
+    if (!this.#open) {
+      this.#refused("closed", count, nowUs);
+      return Promise.reject(new UnavailableError("Nothing is taken now: it is starting or stopping"));
+    }
+    const outcomes = new Uint8Array(count);
+    const room = this.admission.room(client, nowUs);
+    let indices: Uint32Array | null = null;
+    let taken = count;
+    if (count > room.any) {
+      indices = this.#choose(delivery.records, room, outcomes);
+      taken = indices.length;
+      this.#refused("full", count - taken, nowUs);
+    }
+    if (taken === 0) return Promise.resolve({ outcomes, deadLetters: new Map(), taken });
+    this.admission.take(client, taken, nowUs);
+    const answer = Promise.withResolvers<Receipt>();
+    this.#queue.push({
+      delivery,
+      indices,
+      count: taken,
+      outcomes,
+      deadLetters: new Map(),
+      offeredUs: nowUs,
+      first: -1,
+      answer,
+    });
+    this.#wake?.();
+    return answer.promise;
+  }
+
+  /** Whether a request would be refused whatever is in it. */
+  isFullFor(client: string): boolean {
+    return this.#open && this.admission.room(client, this.#options.clock.monotonicUs()).exits === 0;
+  }
+
+  /** Whether it is being read. */
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  open(position: Json | null): Promise<"resumed" | "started"> {
+    const before = numberIn(position);
+    this.#next = Math.max(this.#next, before ?? 0);
+    this.#open = true;
+    return Promise.resolve(position === null ? "started" : "resumed");
+  }
+
+  async read(signal: AbortSignal): Promise<RecordBatch | null> {
+    for (;;) {
+      signal.throwIfAborted();
+      if (this.#queue.length > 0) return this.#batch();
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          signal.removeEventListener("abort", done);
+          this.#wake = null;
+          resolve();
+        };
+        this.#wake = done;
+        signal.addEventListener("abort", done, { once: true });
+      });
+    }
+  }
+
+  placeOf(offset: number, _line: number): Json {
+    const taken = this.#takenAt(offset);
+    if (taken === null) return { offset };
+    return { request: taken.delivery.request, record: this.#indexOf(taken, offset) + 1 };
+  }
+
+  /** Each batch has a buffer of its own. */
+  release(): void {}
+
+  caughtUp(): boolean {
+    const nowUs = this.#options.clock.monotonicUs();
+    return this.#queue.length === 0 && nowUs - this.#shedAtUs >= this.#options.settleUs;
+  }
+
+  isAwaited(): boolean {
+    return this.#reading.length > 0;
+  }
+
+  decided(offset: number, outcome: RecordOutcome): void {
+    const taken = this.#takenAt(offset);
+    if (taken === null) return;
+    const index = this.#indexOf(taken, offset);
+    if (outcome === "suppressed") {
+      taken.outcomes[index] = SUPPRESSED;
+    } else {
+      taken.outcomes[index] = DEAD_LETTERED;
+      taken.deadLetters.set(index, outcome);
+    }
+  }
+
+  acknowledge(position: Json): Promise<void> {
+    const upTo = numberIn(position);
+    assert(upTo !== null, "a position of this source is a number");
+    const nowUs = this.#options.clock.monotonicUs();
+    let longestUs = 0;
+    let done = 0;
+    for (const taken of this.#reading) {
+      if (taken.first + taken.count > upTo) break;
+      done++;
+      longestUs = Math.max(longestUs, nowUs - taken.offeredUs);
+      this.admission.release(taken.delivery.client, taken.count);
+      const { outcomes, deadLetters, count } = taken;
+      taken.answer.resolve({ outcomes, deadLetters, taken: count });
+    }
+    this.#reading = this.#reading.slice(done);
+    if (done > 0) this.admission.durable(longestUs, nowUs);
+    return Promise.resolve();
+  }
+
+  /** Nothing is read any more: whoever waits is told that it is not known what became of his. */
+  close(): void {
+    this.#open = false;
+    const waiting = [...this.#reading, ...this.#queue];
+    this.#reading = [];
+    this.#queue = [];
+    for (const { delivery, count, answer } of waiting) {
+      this.admission.release(delivery.client, count);
+      answer.reject(new UnavailableError("It is not known whether this was taken: send it again"));
+    }
+  }
+
+  /** Which records of a request to take where not all can be: EXITs for longer than the others. */
+  #choose(
+    records: RecordSpans,
+    room: { any: number; exits: number },
+    outcomes: Uint8Array,
+  ): Uint32Array {
+    const chosen: number[] = [];
+    for (let i = 0; i < records.count; i++) {
+      const free = chosen.length < room.any || chosen.length < room.exits && this.#isExit(records, i);
+      if (free) chosen.push(i);
+      else outcomes[i] = REFUSED;
+    }
+    return Uint32Array.from(chosen);
+  }
+
+  #isExit({ bytes, starts, ends, oversize }: RecordSpans, i: number): boolean {
+    if (oversize.has(i)) return false;
+    if (this.#decoder.decode(bytes, starts[i] as number, ends[i] as number) !== "transition") return false;
+    return this.#decoder.kind === KIND_EXIT || this.#decoder.kind === KIND_STALE;
+  }
+
+  #refused(cause: ShedCause, count: number, nowUs: number): void {
+    this.shed[cause] += count;
+    this.#shedAtUs = nowUs;
+  }
+
+  /** The next requests as one batch; a single one without a copy. */
+  #batch(): RecordBatch {
+    let requests = 0;
+    let count = 0;
+    let byteLength = 0;
+    for (const taken of this.#queue) {
+      if (requests > 0 && count + taken.count > BATCH_RECORDS) break;
+      requests++;
+      count += taken.count;
+      byteLength += taken.delivery.records.bytes.length;
+    }
+    const chosen = this.#queue.slice(0, requests);
+    this.#queue = this.#queue.slice(requests);
+    const single = requests === 1 ? chosen[0]?.delivery.records.bytes : undefined;
+    const bytes = single ?? new Uint8Array(byteLength);
+    const starts = new Uint32Array(count);
+    const ends = new Uint32Array(count);
+    const offsets = new Float64Array(count);
+    const lines = new Float64Array(count);
+    const oversize = new Map<number, OversizeRecord>();
+    let row = 0;
+    let base = 0;
+    for (const taken of chosen) {
+      const { records } = taken.delivery;
+      if (single === undefined) bytes.set(records.bytes, base);
+      taken.first = this.#next;
+      for (let i = 0; i < taken.count; i++) {
+        const index = taken.indices === null ? i : taken.indices[i] as number;
+        starts[row] = base + (records.starts[index] as number);
+        ends[row] = base + (records.ends[index] as number);
+        offsets[row] = this.#next++;
+        lines[row] = index + 1;
+        const over = records.oversize.get(index);
+        if (over !== undefined) oversize.set(row, over);
+        row++;
+      }
+      if (single === undefined) base += records.bytes.length;
+      this.#reading.push(taken);
+    }
+    return {
+      bytes,
+      starts,
+      ends,
+      offsets,
+      lines,
+      count,
+      oversize,
+      ingestTimesUs: null,
+      position: { offset: this.#next },
+    };
+  }
+
+  #takenAt(offset: number): Taken | null {
+    const reading = this.#reading;
+    let low = 0;
+    let high = reading.length - 1;
+    while (low <= high) {
+      const middle = (low + high) >>> 1;
+      const taken = reading[middle] as Taken;
+      if (offset < taken.first) high = middle - 1;
+      else if (offset >= taken.first + taken.count) low = middle + 1;
+      else return taken;
+    }
+    return null;
+  }
+
+  #indexOf({ first, indices }: Taken, offset: number): number {
+    return indices === null ? offset - first : indices[offset - first] as number;
+  }
+}
+
+function numberIn(position: Json | null): number | null {
+  if (typeof position !== "object" || position === null || !("offset" in position)) return null;
+  return typeof position.offset === "number" ? position.offset : null;
+}
