@@ -29,6 +29,10 @@ export interface StartOptions {
   readonly directory?: string;
   /** Deno's flags, where it needs others than a run over files. */
   readonly permissions?: readonly string[];
+  /** Over that of the test. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Told all that it has written to stderr so far, each time there is more. */
+  readonly onStderr?: (text: string) => void;
 }
 
 /** A process that was started. */
@@ -63,9 +67,10 @@ export function startFencepost(args: readonly string[], options: StartOptions = 
     stdout: "piped",
     stderr: "piped",
     ...(options.directory === undefined ? {} : { cwd: options.directory }),
+    ...(options.environment === undefined ? {} : { env: options.environment }),
   }).spawn();
   const fed = options.input === undefined || options.input === "piped" ? null : feed(child, options.input);
-  return { child, ended: endOf(child, fed) };
+  return { child, ended: endOf(child, fed, options.onStderr) };
 }
 
 /** Runs Fencepost to its end. */
@@ -156,12 +161,28 @@ async function feed(child: Deno.ChildProcess, input: string | Uint8Array): Promi
   }
 }
 
-async function endOf(child: Deno.ChildProcess, fed: Promise<void> | null): Promise<Ended> {
+async function endOf(
+  child: Deno.ChildProcess,
+  fed: Promise<void> | null,
+  onStderr: (text: string) => void = () => {},
+): Promise<Ended> {
   const [status, stdout, stderr] = await Promise.all([
     child.status,
     new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
+    readText(child.stderr, onStderr),
     fed,
   ]);
   return { status: status.code, signal: status.signal, stdout, stderr };
+}
+
+async function readText(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  onText: (text: string) => void,
+): Promise<string> {
+  let text = "";
+  for await (const piece of stream.pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    onText(text);
+  }
+  return text;
 }

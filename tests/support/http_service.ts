@@ -1,0 +1,103 @@
+/**
+ * The service as a real process, for tests: started on a free port, asked over loopback.
+ *
+ * @module
+ */
+import { type Ended, type Started, startFencepost } from "./fencepost_process.ts";
+
+/** What `deno task serve` may do. */
+const PERMISSIONS = ["--allow-read", "--allow-write", "--allow-net", "--allow-env"];
+
+/** See the module's header. */
+export class RunningService {
+  readonly url: string;
+  readonly started: Started;
+
+  private constructor(started: Started, url: string) {
+    this.started = started;
+    this.url = url;
+  }
+
+  /** Starts it, and waits until it is ready. */
+  static async start(
+    args: readonly string[],
+    environment: Record<string, string> = {},
+  ): Promise<RunningService> {
+    const said = Promise.withResolvers<string>();
+    const started = startFencepost(["serve", "--listen", "127.0.0.1:0", ...args], {
+      permissions: PERMISSIONS,
+      environment,
+      onStderr: (text) => {
+        const found = /Listening on (\S+)/.exec(text);
+        if (found !== null) said.resolve(found[1] as string);
+      },
+    });
+    started.ended.then(({ status, stderr }) =>
+      said.reject(new Error(`The service ended with ${status}: ${stderr}`))
+    );
+    const service = new RunningService(started, await said.promise);
+    await service.whenReady();
+    return service;
+  }
+
+  /** Resolves when it takes requests. */
+  async whenReady(): Promise<void> {
+    for (;;) {
+      const response = await fetch(`${this.url}/readyz`);
+      await response.body?.cancel();
+      if (response.ok) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  /** Sends transitions. */
+  async post(
+    body: string | Uint8Array<ArrayBuffer>,
+    headers: Record<string, string> = {},
+  ): Promise<Response> {
+    return await fetch(`${this.url}/v1/transitions`, {
+      method: "POST",
+      headers: { "content-type": "application/x-ndjson", ...headers },
+      body,
+    });
+  }
+
+  /** Sends lines, and returns what the answer says. */
+  async send(lines: readonly string[], headers: Record<string, string> = {}): Promise<Answered> {
+    const response = await this.post(lines.map((line) => `${line}\n`).join(""), headers);
+    return { status: response.status, headers: response.headers, ...await response.json() as Answer };
+  }
+
+  /** Ends it as an operator does. */
+  async stop(): Promise<Ended> {
+    this.started.child.kill("SIGTERM");
+    return await this.started.ended;
+  }
+
+  /** Ends it without giving it a chance to tidy up. */
+  async kill(): Promise<Ended> {
+    this.started.child.kill("SIGKILL");
+    return await this.started.ended;
+  }
+}
+
+/** What the service says of transitions. */
+export interface Answer {
+  readonly taken: number;
+  readonly accepted: number;
+  readonly suppressed: number;
+  readonly dead_lettered: number;
+  readonly refused: number;
+  readonly outcomes: readonly string[];
+  readonly dead_letters: readonly {
+    readonly record: number;
+    readonly reason: string;
+    readonly detail: string;
+  }[];
+}
+
+/** An answer with its status. */
+export interface Answered extends Answer {
+  readonly status: number;
+  readonly headers: Headers;
+}
