@@ -175,7 +175,7 @@ Deno.test("serve: the same Idempotency-Key has the same answer, over a restart a
   });
 });
 
-Deno.test("serve: tokens have scopes; a guesser has to wait", async () => {
+Deno.test("serve: tokens have scopes; a guesser has to wait, and shuts nobody out", async () => {
   await inDirectory(async (directory) => {
     const file = join(directory, "token");
     await Deno.writeTextFile(file, "a-reader-who-may-only-read\n");
@@ -201,6 +201,7 @@ Deno.test("serve: tokens have scopes; a guesser has to wait", async () => {
     equal(await send("Bearer a-producer-of-transitions"), 200);
     for (let i = 0; i < 20; i++) equal(await send(`Bearer a-guess-of-token-number-${i}`), 401);
     equal(await send("Bearer another-guess-of-a-token"), 429);
+    equal(await send("Bearer a-producer-of-transitions"), 200);
     const { stderr } = await service.stop();
     ok(!/a-producer-of|a-reader-who|a-guess/.test(stderr), "no token is in the log");
   });

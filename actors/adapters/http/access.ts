@@ -2,7 +2,8 @@
  * Who may do what: bearer tokens, each with its scopes.
  *
  * Tokens are compared by their SHA-256, all of them each time, so that neither the time nor the place of the first wrong
- * character tells anything. Guesses are slowed down by the address they come from.
+ * character tells anything. An address that sends many wrong ones is told to wait; a right one is never refused for that, or
+ * a guesser could shut out all who come from behind the same proxy.
  *
  * @module
  */
@@ -75,20 +76,10 @@ export class Access {
   /** The client, or the answer that it gets instead. */
   async check(request: Request, peer: string, scope: Scope): Promise<Client | Response> {
     if (this.isOpen) return { name: peer };
-    const guesses = this.#guesses.get(peer);
-    const nowMs = performance.now();
-    if (guesses !== undefined && nowMs - guesses.sinceMs >= GUESSES_MS) this.#guesses.delete(peer);
-    else if (guesses !== undefined && guesses.count >= GUESSES_MAX) {
-      const waitS = Math.ceil((GUESSES_MS - (nowMs - guesses.sinceMs)) / 1000);
-      return problem(429, "Too many wrong tokens from this address", { "retry-after": String(waitS) });
-    }
     const given = /^Bearer +([!-~]{1,512})$/i.exec(request.headers.get("authorization") ?? "")?.[1];
-    const found = given === undefined ? null : this.#find(await sha256(given));
-    if (found === null) {
-      if (given !== undefined) this.#guessed(peer, nowMs);
-      const detail = given === undefined ? "Send Authorization: Bearer TOKEN" : "This token is not known";
-      return problem(401, detail, { "www-authenticate": 'Bearer realm="fencepost"' });
-    }
+    if (given === undefined) return unauthorized("Send Authorization: Bearer TOKEN");
+    const found = this.#find(await sha256(given));
+    if (found === null) return this.#guessed(peer) ?? unauthorized("This token is not known");
     if (!found.scopes.has(scope) && !found.scopes.has("admin")) {
       return problem(403, `The token ${found.name} has not the scope ${scope}`);
     }
@@ -101,15 +92,29 @@ export class Access {
     return found;
   }
 
-  #guessed(peer: string, nowMs: number): void {
-    const guesses = this.#guesses.get(peer) ?? { count: 0, sinceMs: nowMs };
+  /** Counts a wrong token; the answer of an address that has sent too many. */
+  #guessed(peer: string): Response | null {
+    const nowMs = performance.now();
+    const known = this.#guesses.get(peer);
+    const guesses = known === undefined || nowMs - known.sinceMs >= GUESSES_MS
+      ? { count: 0, sinceMs: nowMs }
+      : known;
+    if (guesses.count >= GUESSES_MAX) {
+      const waitS = Math.ceil((GUESSES_MS - (nowMs - guesses.sinceMs)) / 1000);
+      return problem(429, "Too many wrong tokens from this address", { "retry-after": String(waitS) });
+    }
     guesses.count++;
-    if (this.#guesses.size >= ADDRESSES_MAX) {
+    if (known === undefined && this.#guesses.size >= ADDRESSES_MAX) {
       const [oldest] = this.#guesses.keys();
       this.#guesses.delete(oldest as string);
     }
     this.#guesses.set(peer, guesses);
+    return null;
   }
+}
+
+function unauthorized(detail: string): Response {
+  return problem(401, detail, { "www-authenticate": 'Bearer realm="fencepost"' });
 }
 
 async function readToken({ name, file, env }: TokenConfig): Promise<string> {
