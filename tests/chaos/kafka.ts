@@ -25,6 +25,7 @@
  * @module
  */
 import { join } from "node:path";
+import { mendKafkajs } from "../../actors/adapters/kafka/mend_kafkajs.ts";
 import { type KafkaBroker, startKafka } from "../support/kafka_broker.ts";
 import { type KvServer, startKvServer } from "../support/kv_server.ts";
 import { type ChaosOptions, parseChaosArguments } from "./chaos_options.ts";
@@ -114,6 +115,8 @@ async function main(): Promise<number> {
     say((error as Error).message);
     return 2;
   }
+  // Before the first client: an idle connection's timer is a warning of Node's each.
+  mendKafkajs();
   const directory = await Deno.makeTempDir({ prefix: "fencepost-chaos-" });
   say(`seed ${options.seed}, files in ${directory}`);
   const kv = options.state === "kv" ? await startKvServer() : null;
