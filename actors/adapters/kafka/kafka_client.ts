@@ -24,6 +24,8 @@ export class KafkaRefusedError extends Error {
 /** How long a connection may take to be made, and a request to be answered, ms. */
 const CONNECTION_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** How long the broker keeps a transaction open that its owner does not end, in ms. Readers wait as long. */
+export const TRANSACTION_TIMEOUT_MS = 15_000;
 
 /** What kafkajs puts on its errors. */
 export interface KafkaFailure {
@@ -51,8 +53,9 @@ const REFUSALS: Readonly<Record<string, string>> = {
   INVALID_TOPIC_EXCEPTION: "the topic's name can't be one",
   INVALID_SESSION_TIMEOUT:
     "the brokers don't allow this source.session_timeout (group.min.session.timeout.ms, group.max.session.timeout.ms)",
-  INVALID_TRANSACTION_TIMEOUT:
-    "the brokers don't allow transactions of 15 s: raise their transaction.max.timeout.ms",
+  INVALID_TRANSACTION_TIMEOUT: `the brokers don't allow transactions of ${
+    TRANSACTION_TIMEOUT_MS / 1000
+  } s: raise their transaction.max.timeout.ms`,
   MESSAGE_TOO_LARGE: "a message is larger than the topic takes (max.message.bytes)",
 };
 
