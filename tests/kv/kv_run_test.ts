@@ -16,7 +16,7 @@ const broker = kv === null ? null : await startKafka();
 const kafka = clientOf(broker?.brokers ?? ["127.0.0.1:1"]);
 const ignore = kv === null || broker === null;
 /** Somebody else's server is not ours to kill. */
-const ignoreKills = ignore || Deno.env.get("DENOKV_URL") !== undefined;
+const ignoreKills = ignore || !kv.isOurs;
 afterAll(async () => {
   await broker?.stop();
   await kv?.stop();
