@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { isDirectoryPath } from "../../lib/config.ts";
 import type { Json } from "../../lib/json.ts";
 import { nearest } from "../../lib/nearest.ts";
+import { statePlaceOf } from "../../lib/state_place.ts";
 import { parseDuration } from "../../lib/time.ts";
 import { type Command, COMMANDS } from "./command_table.ts";
 import {
@@ -156,7 +156,7 @@ function runArguments(given: GivenFlags): RunArguments {
   if (partitions !== null) settings.push({ key: "partitions", value: jsonOrText(partitions) });
   const state = given.value("state");
   // A directory has room for the dead letters, too.
-  if (state !== null && isDirectoryPath(state)) {
+  if (state !== null && statePlaceOf(state).type === "directory") {
     const path = `${state.replace(/\/+$/, "")}/dead-letters.ndjson`;
     settings.push({
       key: "dead_letters.path",

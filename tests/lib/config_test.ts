@@ -448,6 +448,15 @@ Deno.test("parseConfig: what of Kafka is refused, and the message", () => {
   for (const [changes, message] of cases) {
     strictEqual(refusalOf(kafkaConfig(changes)), `Cannot read config: ${message}`);
   }
-  // A directory is no topic, whatever its name.
-  parseConfig(kafkaConfig({ checkpoint: { path: "transitions" } }));
+  for (const path of ["kafak:state", "htps://kv:4512", "KAFKA:state"]) {
+    strictEqual(
+      refusalOf(kafkaConfig({ checkpoint: { path } })),
+      'Cannot read config: checkpoint.path must be "kafka:TOPIC", the http: or https: address of a Deno KV server, or a ' +
+        `directory (with ./ before it if it is really named so), got "${path}"`,
+    );
+  }
+  // A directory is no topic, whatever its name; and some have a drive.
+  for (const path of ["transitions", "./kafak:state", "/var/kafak:state", "c:\\state", "c:state"]) {
+    parseConfig(kafkaConfig({ checkpoint: { path } }));
+  }
 });

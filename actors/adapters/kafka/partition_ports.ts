@@ -13,7 +13,8 @@
  */
 import type { Kafka } from "kafkajs";
 import { join } from "node:path";
-import { type Config, isDirectoryPath } from "../../../lib/config.ts";
+import type { Config } from "../../../lib/config.ts";
+import { type StatePlace, statePlaceOf } from "../../../lib/state_place.ts";
 import type { CheckpointStore, Sink } from "../../ports.ts";
 import { KvServerStore } from "../kv_server_store.ts";
 import { KvStore } from "../kv_store.ts";
@@ -27,17 +28,19 @@ import { KafkaStore } from "./kafka_store.ts";
 export class PartitionPorts {
   readonly #kafka: Kafka;
   readonly #config: Config;
+  readonly #state: StatePlace;
   /** How many the source has. */
   #partitions = 0;
 
   constructor(kafka: Kafka, config: Config) {
     this.#kafka = kafka;
     this.#config = config;
+    this.#state = statePlaceOf(config.checkpoint.path);
   }
 
   /** Whether other hosts see the same state. */
   get isShared(): boolean {
-    return !isDirectoryPath(this.#config.checkpoint.path);
+    return this.#state.type !== "directory";
   }
 
   /**
@@ -48,9 +51,10 @@ export class PartitionPorts {
    * @throws {Error} where that server won't have us
    */
   async check(): Promise<void> {
-    const { source, sink, deadLetters, checkpoint: { path } } = this.#config;
+    const { source, sink, deadLetters } = this.#config;
+    const state = this.#state;
     // Before a group is joined: who can't get at the state would take partitions from those who can.
-    if (isServer(path)) await new KvServerStore({ url: path, split: "" }).check();
+    if (state.type === "server") await new KvServerStore({ url: state.url, split: "" }).check();
     this.#partitions = await partitionCount(this.#kafka, source.topic);
     if (deadLetters.type === "kafka") await partitionCount(this.#kafka, deadLetters.topic);
     if (sink.type !== "kafka") return;
@@ -92,14 +96,15 @@ export class PartitionPorts {
 
   /** Where its checkpoints are. */
   store(partition: number, notice: (message: string) => void): CheckpointStore {
-    const { checkpoint: { path }, source: { topic }, deployment } = this.#config;
+    const { source: { topic }, deployment } = this.#config;
+    const state = this.#state;
     const place = `${topic}-${partition}`;
     // Another deployment may read the same topic, and keep its state in the same place, and no fence is between them and us.
     const split = `${deployment}/${place}`;
-    if (path.startsWith("kafka:")) {
+    if (state.type === "topic") {
       return new KafkaStore({
         kafka: this.#kafka,
-        topic: path.slice("kafka:".length),
+        topic: state.topic,
         partition,
         // The source may have got more since they were counted.
         partitions: Math.max(this.#partitions, partition + 1),
@@ -108,20 +113,15 @@ export class PartitionPorts {
         notice,
       });
     }
-    if (isServer(path)) return new KvServerStore({ url: path, split });
+    if (state.type === "server") return new KvServerStore({ url: state.url, split });
     // A directory each, since a process locks its own: others on this host may have the other partitions.
-    return new KvStore({ directory: join(path, place), split });
+    return new KvStore({ directory: join(state.path, place), split });
   }
 
   #transactionalId(partition: number, of: "triggers" | "dead-letters" | "state"): string {
     const { deployment, source: { topic } } = this.#config;
     return `${deployment}-${topic}-${partition}-${of}`;
   }
-}
-
-/** Whether a `checkpoint.path` is the address of a Deno KV server. */
-function isServer(path: string): boolean {
-  return !path.startsWith("kafka:") && !isDirectoryPath(path);
 }
 
 function file(path: string, partition: number, onNotice: (message: string) => void): Sink {
