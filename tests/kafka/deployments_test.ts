@@ -1,5 +1,5 @@
 /**
- * Several deployments over one topic, in one state topic: each tells everything, and goes on where it was.
+ * Several deployments over one topic, with their states in one topic or under one directory: each tells everything, and goes on where it was.
  *
  * @module
  */
