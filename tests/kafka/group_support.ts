@@ -103,7 +103,7 @@ export class TestMember {
 
   constructor(
     log: GroupLog,
-    options: Pick<KafkaGroupOptions, "kafka" | "topic" | "group" | "limits" | "startAt">,
+    options: Pick<KafkaGroupOptions, "kafka" | "topic" | "group" | "limits">,
   ) {
     this.#log = log;
     this.group = new KafkaGroup({

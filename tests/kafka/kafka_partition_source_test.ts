@@ -36,10 +36,9 @@ function makeWorld(options: {
   /** Whether the group confirms that the partition is this member's. */
   readonly isOurs?: boolean;
   readonly marks?: QueueMarks;
-  readonly startAt?: "start" | "end";
   readonly compacted?: boolean;
 } = {}): World {
-  const { bounds = { start: 0, end: 1e6 }, marks = NO_MARKS, startAt = "start", compacted = false } = options;
+  const { bounds = { start: 0, end: 1e6 }, marks = NO_MARKS, compacted = false } = options;
   const { committed = null, isOurs = true } = options;
   const clock = new StillClock();
   const notices: string[] = [];
@@ -49,7 +48,6 @@ function makeWorld(options: {
     partition: 0,
     clock,
     marks,
-    startAt,
     compacted,
     notice: (message) => notices.push(message),
     feed: {
@@ -119,7 +117,6 @@ const OPENINGS: readonly {
   readonly name: string;
   readonly bounds: LogBounds;
   readonly position: Json;
-  readonly startAt?: "start" | "end";
   readonly outcome: "resumed" | "started";
   readonly seek: number;
   readonly missing?: number;
@@ -130,14 +127,6 @@ const OPENINGS: readonly {
     position: null,
     outcome: "started",
     seek: 5,
-  },
-  {
-    name: "no position, told to begin at the end",
-    bounds: { start: 5, end: 9 },
-    position: null,
-    startAt: "end",
-    outcome: "started",
-    seek: 9,
   },
   {
     name: "one before the log's start: a gap of one",
@@ -163,10 +152,9 @@ const OPENINGS: readonly {
     seek: 5,
   },
   {
-    name: "at the log's end, wherever it would begin without a position",
+    name: "at the log's end",
     bounds: { start: 5, end: 9 },
     position: { partition: 0, offset: 9 },
-    startAt: "end",
     outcome: "resumed",
     seek: 9,
   },

@@ -57,7 +57,6 @@ export interface GroupAssignmentOptions {
   readonly clock: Clock;
   readonly times: GroupTimes;
   readonly marks: QueueMarks;
-  readonly startAt: "start" | "end";
   readonly compacted: boolean;
   readonly memory: GroupMemory;
   readonly notice: (message: string) => void;
@@ -203,9 +202,9 @@ export class GroupAssignment implements GroupHooks {
   }
 
   #createSource(partition: number): KafkaPartitionSource {
-    const { topic, clock, marks, startAt, compacted, notice } = this.#options;
+    const { topic, clock, marks, compacted, notice } = this.#options;
     const feed = this.#feedOf(partition);
-    return new KafkaPartitionSource({ topic, partition, feed, clock, marks, startAt, compacted, notice });
+    return new KafkaPartitionSource({ topic, partition, feed, clock, marks, compacted, notice });
   }
 
   #feedOf(partition: number): PartitionFeed {

@@ -95,8 +95,6 @@ export interface KafkaGroupOptions {
   readonly revoked: (partition: number, source: KafkaPartitionSource) => Promise<void>;
   /** The group has ended for good after it had joined; nothing of it runs any more. */
   readonly failed: (error: Error) => void;
-  /** Where a partition without a checkpoint begins: at the log's start where not given. */
-  readonly startAt?: "start" | "end";
   readonly limits?: Partial<KafkaGroupLimits>;
   readonly clock?: Clock;
 }
@@ -204,7 +202,7 @@ export class KafkaGroup {
   #createAssignment(
     { log, compacted, joined }: { log: TopicLog; compacted: boolean; joined: () => void },
   ): GroupAssignment {
-    const { topic, group, notice, assigned, revoked, startAt = "start" } = this.#options;
+    const { topic, group, notice, assigned, revoked } = this.#options;
     const { heartbeatIntervalMs, rebalanceTimeoutMs, marks } = this.#limits;
     return new GroupAssignment({
       topic,
@@ -217,7 +215,6 @@ export class KafkaGroup {
         commitUs: COMMIT_US,
       },
       marks,
-      startAt,
       compacted,
       memory: this.#memory,
       notice,

@@ -73,8 +73,6 @@ export interface KafkaPartitionSourceOptions {
   readonly feed: PartitionFeed;
   readonly clock: Clock;
   readonly marks: QueueMarks;
-  /** Where to begin without a checkpoint. */
-  readonly startAt: "start" | "end";
   /** Whether the broker may take records out of the middle of the log. */
   readonly compacted: boolean;
   readonly notice: (message: string) => void;
@@ -151,7 +149,7 @@ export class KafkaPartitionSource implements Source {
     assert(opening === this.#opening, "a source is opened by one at a time");
     if (known !== null) this.#cursor.resume(known.offset, bounds);
     else if (committed !== null) throw await this.#lostState(committed);
-    else this.#cursor.begin(this.#options.startAt === "start" ? bounds.start : bounds.end);
+    else this.#cursor.begin(bounds.start);
     this.#state = "open";
     this.#options.feed.seek(this.#cursor.next);
     this.#options.feed.resume();
