@@ -259,3 +259,22 @@ Deno.test({
     await asUser([...granted, ["TOPIC", "not-there", "CREATE"]], (kafka) => useState(kafka, "not-there"));
   },
 });
+
+Deno.test({
+  name:
+    "KafkaSink: a topic that it wrote to before and may not read is refused, since a right can be granted",
+  ignore,
+  async fn() {
+    const position = { topic: stateTopic, partition: 0, offset: 0 };
+    const error = await failureOf(asUser(WRITING, async (kafka) => {
+      const of = { topic, partition: 0, transactionalId: newId(), cloudevents: false } as const;
+      const sink = new KafkaSink({ kafka, ...of, notice });
+      try {
+        await sink.open(position);
+      } finally {
+        sink.close();
+      }
+    }));
+    ok(error instanceof KafkaRefusedError && error.message.includes(ON_TOPIC), error.message);
+  },
+});

@@ -34,7 +34,7 @@ import { assert } from "../../../lib/assert.ts";
 import type { Json } from "../../../lib/json.ts";
 import { FencedWriter, type WriteMessage } from "./fenced_writer.ts";
 import { KafkaRefusedError, partitionCount } from "./kafka_client.ts";
-import { sortKafkaFailure } from "./kafka_failure.ts";
+import { isDenied, sortKafkaFailure } from "./kafka_failure.ts";
 import { PartitionReader, type ReadMessage } from "./partition_reader.ts";
 
 /** How far the beginnings of small transactions are apart, in ms. */
@@ -191,7 +191,7 @@ export class OutputPartition {
     return { ...known, offset: Math.max(known.offset, start), end };
   }
 
-  /** The old place's tail; null where it can't be read back any more. */
+  /** The old place's tail; null where that is gone. */
   async #movedTail(known: Position): Promise<Tail | null> {
     const { notice, content } = this.#options;
     const again = `${content} written there since the checkpoint may come again with the same ids`;
@@ -202,7 +202,8 @@ export class OutputPartition {
         `Topic ${known.topic}, partition ${known.partition}, ends before the checkpoint's offset: ${again}`,
       );
     } catch (error) {
-      if (!(error instanceof KafkaRefusedError)) throw error;
+      // A right can be granted, and then it is read back.
+      if (!(error instanceof KafkaRefusedError) || isDenied(error)) throw error;
       notice(`${error.message}: ${again}`);
     }
     return null;
