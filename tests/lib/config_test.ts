@@ -102,7 +102,8 @@ Deno.test("parseConfig: what is refused, and the message", () => {
     [{ emit: "Arrival" }, 'emit must be "arrival" or "ordered", got "Arrival"'],
     [{ source: { live: "true" } }, 'source.live must be true or false, got "true"'],
     [{ source: { type: "sql" } }, 'source.type must be "ndjson" or "kafka", got "sql"'],
-    [{ source: { path: "" } }, 'source.path must be text, got ""'],
+    [{ source: { path: "" } }, 'source.path must not be empty: leave it out for "-", got ""'],
+    [{ source: { group: "" } }, 'source.group must not be empty: leave it out for "fencepost", got ""'],
     [{ source: { path: 7 } }, "source.path must be text, got 7"],
     [
       { identity: { bucket: 2 } },
@@ -395,6 +396,14 @@ Deno.test("parseConfig: what of Kafka is refused, and the message", () => {
     [
       { kafka: { brokers, sasl } },
       "kafka.sasl must have either password_file or password_env, got neither",
+    ],
+    [
+      { kafka: { brokers, sasl: { ...sasl, password_env: "hunter2!" } } },
+      "kafka.sasl.password_env must be the name of the environment's variable that has it, got what is not shown",
+    ],
+    [
+      { kafka: { brokers, sasl: { ...sasl, password_env: "h".repeat(201) } } },
+      "kafka.sasl.password_env must be the name of the environment's variable that has it, got what is not shown",
     ],
     [
       { kafka: { brokers, sasl: { ...sasl, password_file: "f", password_env: "e" } } },

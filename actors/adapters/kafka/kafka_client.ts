@@ -220,7 +220,10 @@ async function readSasl({ mechanism, username, passwordFile, passwordEnv }: Kafk
     : Deno.env.get(passwordEnv ?? "");
   if (password === undefined || password === "") {
     throw new KafkaRefusedError(
-      `Cannot use kafka.sasl: there is no password in ${passwordFile ?? `the environment's ${passwordEnv}`}`,
+      // Not which variable: the password itself may have been put there.
+      "Cannot use kafka.sasl: there is no password in " +
+        (passwordFile ??
+          "the environment's variable that kafka.sasl.password_env names (its name, and no password)"),
     );
   }
   return { mechanism, username, password } as SASLOptions;
