@@ -93,7 +93,7 @@ Deno.test({
       const second = await world.start(output);
       await second.until(kafka, output, 40);
       const said = await second.end();
-      match(said, /^0: .*\[0\]: going on \(20 records read, 1 pairs/s);
+      match(said, /^0: .*\[0\]: going on \(20 records read, 1 pair,/s);
       for (const text of [saidFirst, said]) {
         ok(!text.includes(token));
         doesNotMatch(text, /on this host alone/);

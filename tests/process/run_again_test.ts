@@ -62,7 +62,7 @@ runTest("a second start goes on, says so, with what it knows and how to begin af
   equal(second.status, 0, second.stderr);
   match(
     second.stderr,
-    /^fencepost: Going on from the state in \S+ \(1 records read, 1 pairs, .*ids in the window\)\. To begin afresh, use another --state/m,
+    /^fencepost: Going on from the state in \S+ \(1 record read, 1 pair, 0 pending dwells, .*ids in the window\)\. To begin afresh, use another --state/m,
   );
   deepEqual(await kindsOf(files.output), ["ENTER"]);
 });
