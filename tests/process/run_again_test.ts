@@ -146,7 +146,7 @@ runTest("a state of another partition count, bucket or guard is refused, with bo
     ["identity.guard=100ms", /identity\.guard was 200ms and is now 100ms/],
   ];
   for (const [setting, message] of changed) {
-    refused(await runFencepost([...files.args, "--set", setting]), 1, message);
+    refused(await runFencepost([...files.args, "--set", setting]), 2, message);
   }
   equal((await runFencepost(files.args)).status, 0);
   equal((await linesOf(files.output)).length, 3);
