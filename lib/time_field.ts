@@ -7,7 +7,15 @@
  * @module
  */
 import { writeAscii } from "./ascii.ts";
-import { END_OF_TIME_US, FIRST_TIME_US, fractionDigits, nanosecondsBelowUs, parseRfc3339 } from "./time.ts";
+import {
+  END_OF_TIME_US,
+  FIRST_TIME_US,
+  formatTimestamp,
+  fractionDigits,
+  nanosecondsBelowUs,
+  parseRfc3339,
+} from "./time.ts";
+import { isLikely } from "./plausibility.ts";
 import {
   MICROSECOND_DIGITS,
   MILLISECOND_DIGITS,
@@ -65,6 +73,15 @@ export function readTime(field: TimeField, value: unknown, source: string): Time
   const us = parseRfc3339(bytes, 0, end);
   if (Number.isNaN(us)) return null;
   return { us, nanoseconds: nanosecondsBelowUs(bytes, 0, end), digits: fractionDigits(bytes, 0, end) };
+}
+
+/** In what other field a refused value would be a time of today's: in words, empty where in none. */
+export function hintOfUnit(fields: readonly TimeField[], value: unknown, source: string): string {
+  for (const field of fields) {
+    const us = readTime(field, value, source)?.us ?? NaN;
+    if (isLikely(us)) return ` (as ${field.key} it would be ${formatTimestamp(us)})`;
+  }
+  return "";
 }
 
 function readInteger(digits: number, value: unknown, source: string): TimeReading | null {

@@ -553,7 +553,24 @@ Deno.test("TransitionDecoder: details name the field, the rule and the value", (
     ],
     [line({ fence_id: "null" }), "fence_id must be given, got null"],
     [line({ kind: undefined }), "kind must be given, but is missing"],
-    [line({ kind: '"INSIDE"' }), 'kind must be ENTER, EXIT, DWELL, STALE or HEARTBEAT, got "INSIDE"'],
+    [
+      line({ kind: '"INSIDE"' }),
+      'kind must be ENTER, EXIT, DWELL, STALE or HEARTBEAT, or E, X or D, got "INSIDE"',
+    ],
+    [
+      line({ kind: '"Entered"' }),
+      'kind must be ENTER, EXIT, DWELL, STALE or HEARTBEAT, or E, X or D, got "Entered" (did you mean ENTER?)',
+    ],
+    [
+      line({ event_time: "1777881600250" }),
+      "event_time must be an RFC 3339 timestamp with offset or Z, got 1777881600250 " +
+      "(as event_time_ms it would be 2026-05-04T08:00:00.250000Z)",
+    ],
+    [
+      line({ event_time: undefined, event_time_ms: "1777881600250000" }),
+      "event_time_ms must be an integer or a string of up to 20 digits, before the year 10000, got 1777881600250000 " +
+      "(as event_time_us it would be 2026-05-04T08:00:00.250000Z)",
+    ],
     [line({ event_time: "0" }), "event_time must be an RFC 3339 timestamp with offset or Z, got 0"],
     [
       line({ event_time: undefined }),
