@@ -7,7 +7,8 @@
  *                     gone round once, everything before the round began is no longer needed
  *   stream "window"   the new ids of all partitions, once there are enough of them for a chunk; dropped when all of a
  *                     checkpoint's have left their windows
- *   stream "rest"     ids that were not enough, what waits and is held, ledgers, counters, rules: all of it, each time
+ *   stream "told"     what a crashed process told: whole, and then what has changed of it
+ *   stream "rest"     ids that were not enough, what waits and is held, counters, rules: all of it, each time
  *   manifest          ranges of the streams, clocks, position in the source, lengths of the outputs
  * ```
  *
@@ -28,6 +29,7 @@ import {
   sealJson,
   SECTION_META,
   SECTION_PAIRS,
+  SECTION_TOLD,
   SECTION_WAITING,
   SECTION_WINDOW,
   unsealJson,
@@ -40,8 +42,8 @@ import type { Json } from "./json.ts";
 import { FLAGS, IMAGE_BYTES_MAX, LIVE, type PairTable } from "./pair_table.ts";
 import { pairHash, type Partition } from "./partition.ts";
 import { murmur2 } from "./murmur2.ts";
-import type { LedgerJson } from "./told_ledger.ts";
 import { ENTRY_BYTES, ReorderBuffer, type SavedEntry } from "./reorder.ts";
+import { restoreTold, TOLD, ToldLog } from "./told_log.ts";
 
 const PAIRS = "pairs";
 const REST = "rest";
@@ -107,6 +109,8 @@ export interface Manifest {
   readonly pairs: Range;
   /** Chunks of the windows' stream that are needed. */
   readonly window: Range;
+  /** Chunks of the ledgers' stream that are needed. */
+  readonly told: Range;
   /** Chunks of the stream with the rest: only the last checkpoint's. */
   readonly rest: Range;
   /** Of each partition's window: the numbers of its oldest and of its next id. */
@@ -117,7 +121,6 @@ interface Meta {
   readonly split: SplitState;
   readonly counters: Record<string, number>;
   readonly rules: readonly DwellRule[];
-  readonly ledgers: readonly LedgerJson[];
 }
 
 /** Some chunks of the windows' stream. */
@@ -152,13 +155,14 @@ export class CheckpointLog {
   /** Of the partitions that are being taken: what of them has changed, and where to go on. */
   readonly #taking: ({ readonly rows: Int32Array; next: number } | undefined)[] = [];
   #restWriter: ChunkWriter | null = null;
-  #ledgers: Meta["ledgers"][number][] = [];
+  readonly #told: ToldLog;
   #counters = new Counters();
   #liveBytes = 0;
 
   /** Begins at checkpoint 0; {@link CheckpointLog.restore} goes on from another. */
   constructor(checksum: Checksum, identity: StateIdentity, rules: readonly DwellRule[]) {
     this.#checksum = checksum;
+    this.#told = new ToldLog(checksum);
     this.#identity = identity;
     this.#rules = rules;
     this.#windowTails = new Array<number>(identity.partitions).fill(0);
@@ -200,7 +204,7 @@ export class CheckpointLog {
     this.#taking[number] = undefined;
     this.#addWindow(number, partition, dedupClockUs);
     this.#addWaiting(number, partition);
-    this.#ledgers[number] = partition.ledger.toJson();
+    this.#told.add(number, partition.ledger);
     this.#counters.add(partition.counters);
     this.#liveBytes += pairs.size * 80;
     return true;
@@ -228,11 +232,11 @@ export class CheckpointLog {
       }
     }
     const unstored = this.#finishWindow(put, drop);
+    this.#told.finish(put, drop);
     const meta: Meta = {
       split,
       counters: this.#counters.toJson(),
       rules: this.#rules,
-      ledgers: this.#ledgers,
     };
     const rest = this.#restWriter ?? new ChunkWriter(this.#checksum);
     rest.begin(0, SECTION_META);
@@ -243,18 +247,19 @@ export class CheckpointLog {
       put.push({ stream: REST, id: this.#rest.end++, bytes });
     }
     this.#number++;
+    const { start, end } = this.#told.range;
     const manifest: Manifest = {
       identity: this.#identity,
       number: this.#number,
       pairs: { ...this.#pairs },
       window: { ...this.#window },
+      told: { start, end },
       rest: { ...this.#rest },
       windows: this.#windows.map(([head, tail]) => [head, tail]),
     };
     this.#writer = null;
     this.#windowWriter = null;
     this.#restWriter = null;
-    this.#ledgers = [];
     this.#counters = new Counters();
     this.#liveBytes = 0;
     return {
@@ -278,6 +283,7 @@ export class CheckpointLog {
     return [
       { stream: PAIRS, ...manifest.pairs },
       { stream: WINDOW, ...manifest.window },
+      { stream: TOLD, ...manifest.told },
       { stream: REST, ...manifest.rest },
     ];
   }
@@ -287,6 +293,7 @@ export class CheckpointLog {
     this.#number = manifest.number;
     this.#pairs = { ...manifest.pairs };
     this.#window = { ...manifest.window };
+    this.#told.restore(manifest.told);
     this.#rest = { ...manifest.rest };
     manifest.windows.forEach(([head, tail], i) => this.#windows[i] = [head, tail]);
     return new Restore({
@@ -406,13 +413,16 @@ export class Restore {
   }
 
   #readChunk(bytes: Uint8Array): void {
-    for (const { partition: number, type, view, start, end } of readChunk(bytes, this.#parts.checksum)) {
+    for (const section of readChunk(bytes, this.#parts.checksum)) {
+      const { partition: number, type, view, start, end } = section;
       const partition = this.#partitions[number];
       if (partition === undefined) throw new DamagedCheckpointError(`It has a partition ${number}`);
       if (type === SECTION_PAIRS) {
         for (let at = start; at < end;) at = partition.pairs.readImage(view, at, hashOfKey);
       } else if (type === SECTION_WINDOW) {
         this.#restoreWindow(number, view, start, end);
+      } else if (type === SECTION_TOLD) {
+        restoreTold(partition.ledger, section);
       } else if (type === SECTION_WAITING) {
         for (const entry of ReorderBuffer.readImages(view, start, end)) this.#waiting[number]?.push(entry);
       } else {
@@ -443,8 +453,6 @@ export class Restore {
       if (oldRules !== null) partition.changeRules(oldRules);
       partition.waiting.restore(this.#waiting[number] as SavedEntry[]);
       partition.scheduleDeadlines();
-      const ledger = meta.ledgers[number];
-      if (ledger !== undefined) partition.ledger.restore(ledger);
     });
     return meta.split;
   }

@@ -11,7 +11,7 @@
  */
 
 /** Version of all that a checkpoint consists of. */
-export const CHECKPOINT_FORMAT = 3;
+export const CHECKPOINT_FORMAT = 4;
 
 /** Bytes of a chunk at most. */
 export const CHUNK_BYTES_MAX = 60 * 1024;
@@ -24,10 +24,12 @@ const SECTION_HEADER_BYTES = 7;
 export const SECTION_PAIRS = 1;
 /** Section of the records that wait or are held. */
 export const SECTION_WAITING = 2;
-/** Section of what is kept as JSON: the split's part, counters, rules and ledgers. */
+/** Section of what is kept as JSON: the split's part, counters and rules. */
 export const SECTION_META = 3;
 /** Section of rows of the dedup window. */
 export const SECTION_WINDOW = 4;
+/** Section of the ledgers. */
+export const SECTION_TOLD = 5;
 
 /** A chunk under its name: an ascending number in one of a few streams. */
 export interface CheckpointChunk {

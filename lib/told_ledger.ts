@@ -33,18 +33,21 @@ interface Told {
   enteredAtUs: number | null;
 }
 
-/** The ledger as a checkpoint keeps it. */
-export interface LedgerJson {
-  /** Id, count, event time, when it is forgotten, beginning of the visit. */
-  readonly ids: readonly (readonly [string, number, number, number, number | null])[];
-  /** Edge id and count. */
-  readonly edges: readonly (readonly [string, number])[];
-}
+/**
+ * A trigger as a checkpoint keeps it: id, count, event time, when it is forgotten, beginning of the visit; or an edge id
+ * and its count. A count of 0 says that it is there no more.
+ */
+export type LedgerLine =
+  | readonly [string, number, number, number, number | null]
+  | readonly [string, number];
 
 /** See the module's header. */
 export class ToldLedger {
   readonly #told = new Map<string, Told>();
   readonly #edges = new Map<string, number>();
+  /** Ids and edge ids whose lines are not those of the last checkpoint. */
+  readonly #changedIds = new Set<string>();
+  readonly #changedEdges = new Set<string>();
 
   /** How many ids there are. */
   get size(): number {
@@ -55,7 +58,8 @@ export class ToldLedger {
   add({ id, edge, eventTimeUs, expiresUs, enteredAtUs }: ToldEntry): void {
     const count = (this.#told.get(id)?.count ?? 0) + 1;
     this.#told.set(id, { count, eventTimeUs, expiresUs, enteredAtUs });
-    if (edge !== null) this.#edges.set(edge, (this.#edges.get(edge) ?? 0) + 1);
+    this.#changedIds.add(id);
+    if (edge !== null) this.#setEdge(edge, (this.#edges.get(edge) ?? 0) + 1);
   }
 
   /** Takes a trigger out, if it is there: it was told, once less is left to come. */
@@ -63,11 +67,8 @@ export class ToldLedger {
     const told = this.#told.get(id);
     if (told === undefined) return false;
     if (--told.count === 0) this.#told.delete(id);
-    if (edge !== null) {
-      const edges = (this.#edges.get(edge) ?? 1) - 1;
-      if (edges > 0) this.#edges.set(edge, edges);
-      else this.#edges.delete(edge);
-    }
+    this.#changedIds.add(id);
+    if (edge !== null) this.#setEdge(edge, Math.max(0, (this.#edges.get(edge) ?? 0) - 1));
     return true;
   }
 
@@ -89,23 +90,56 @@ export class ToldLedger {
 
   /** Forgets what has expired at this dedup clock. */
   expire(clockUs: number): void {
-    for (const [id, told] of this.#told) if (told.expiresUs < clockUs) this.#told.delete(id);
-    if (this.#told.size === 0) this.#edges.clear();
-  }
-
-  /** As a checkpoint keeps it. */
-  toJson(): LedgerJson {
-    const ids = [...this.#told].map(([id, { count, eventTimeUs, expiresUs, enteredAtUs }]) =>
-      [id, count, eventTimeUs, expiresUs, enteredAtUs] as const
-    );
-    return { ids, edges: [...this.#edges] };
-  }
-
-  /** Takes over what {@link toJson} gave. */
-  restore({ ids, edges }: LedgerJson): void {
-    for (const [id, count, eventTimeUs, expiresUs, enteredAtUs] of ids) {
-      this.#told.set(id, { count, eventTimeUs, expiresUs, enteredAtUs });
+    for (const [id, told] of this.#told) {
+      if (told.expiresUs >= clockUs) continue;
+      this.#told.delete(id);
+      this.#changedIds.add(id);
     }
-    for (const [edge, count] of edges) this.#edges.set(edge, count);
+    if (this.#told.size > 0) return;
+    for (const edge of this.#edges.keys()) this.#setEdge(edge, 0);
+  }
+
+  /** All of it, for a checkpoint. */
+  takeWhole(): LedgerLine[] {
+    this.#changedIds.clear();
+    this.#changedEdges.clear();
+    return this.#lines(this.#told.keys(), this.#edges.keys());
+  }
+
+  /** What has changed since this or {@link takeWhole} was last called. */
+  takeChanges(): LedgerLine[] {
+    const lines = this.#lines(this.#changedIds, this.#changedEdges);
+    this.#changedIds.clear();
+    this.#changedEdges.clear();
+    return lines;
+  }
+
+  /** Takes over a line of a checkpoint, over those that came before it. */
+  restore(line: LedgerLine): void {
+    if (line.length === 2) {
+      this.#setEdge(...line);
+      return;
+    }
+    const [id, count, eventTimeUs, expiresUs, enteredAtUs] = line;
+    if (count === 0) this.#told.delete(id);
+    else this.#told.set(id, { count, eventTimeUs, expiresUs, enteredAtUs });
+    this.#changedIds.add(id);
+  }
+
+  #setEdge(edge: string, count: number): void {
+    if (count > 0) this.#edges.set(edge, count);
+    else this.#edges.delete(edge);
+    this.#changedEdges.add(edge);
+  }
+
+  #lines(ids: Iterable<string>, edges: Iterable<string>): LedgerLine[] {
+    const lines: LedgerLine[] = [];
+    for (const id of ids) {
+      const told = this.#told.get(id);
+      if (told === undefined) lines.push([id, 0, 0, 0, null]);
+      else lines.push([id, told.count, told.eventTimeUs, told.expiresUs, told.enteredAtUs]);
+    }
+    for (const edge of edges) lines.push([edge, this.#edges.get(edge) ?? 0]);
+    return lines;
   }
 }

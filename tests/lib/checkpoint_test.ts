@@ -67,6 +67,8 @@ class Life {
   readonly store: MapStore;
   /** Changed pairs taken at a time. */
   rowsMax = Infinity;
+  /** Bytes that the last checkpoint wrote of the ledgers. */
+  toldBytes = 0;
 
   constructor(configJson: Record<string, unknown>, count: number, store = new MapStore()) {
     this.store = store;
@@ -86,7 +88,7 @@ class Life {
         !this.log.addPartition(number, partition, clock.dedupClockUs, this.rowsMax)
       );
     }
-    this.store.commit(this.log.finish({
+    const commit = this.log.finish({
       clock: clock.state(),
       watermarkUs: Number.isFinite(clock.watermarkUs) ? clock.watermarkUs : null,
       dedupClockUs: Number.isFinite(clock.dedupClockUs) ? clock.dedupClockUs : null,
@@ -95,7 +97,9 @@ class Life {
       deadLetters: null,
       counts: {},
       knownDeadLetters: [],
-    }));
+    });
+    this.toldBytes = sumBytes(commit.put, "told");
+    this.store.commit(commit);
   }
 
   /** Another process: it knows the store alone, and may have another configuration. */
@@ -118,6 +122,11 @@ class Life {
     life.driver.clock.restore(split.clock);
     return { life, split };
   }
+}
+
+/** Bytes of a stream's chunks. */
+function sumBytes(chunks: readonly { stream: string; bytes: Uint8Array }[], of: string): number {
+  return chunks.reduce((sum, { stream, bytes }) => stream === of ? sum + bytes.length : sum, 0);
 }
 
 function sum(life: Life): Counters {
@@ -412,7 +421,68 @@ Deno.test("checkpoint: another format is refused, by its checksum or by its numb
   store.manifest[8] = CHECKPOINT_FORMAT + 1;
   throws(() => Life.restored(config, 2, store), DamagedCheckpointError);
   new DataView(store.manifest.buffer).setBigUint64(0, checksum(store.manifest.subarray(8)), true);
-  throws(() => Life.restored(config, 2, store), { name: "DamagedCheckpointError", message: /format 4/ });
+  throws(() => Life.restored(config, 2, store), { name: "DamagedCheckpointError", message: /format 5/ });
+});
+
+/** What comes of a life whose triggers another process has told before, as a pipe's. */
+function lifeAfterPipe(
+  config: Record<string, unknown>,
+  count: number,
+): { life: Life; records: DrivenRecord[] } {
+  const records = Array.from({ length: 4000 }, (_, i): DrivenRecord => ({
+    kind: "ENTER",
+    at: i / 100,
+    device: `device ${i}`,
+  }));
+  const before = new Life(config, count);
+  for (const record of records) before.driver.record(record);
+  const life = new Life(config, count);
+  for (const trigger of before.driver.triggers()) {
+    const told = parseTrigger(encoder.encode(JSON.stringify(trigger)));
+    ok(told !== null);
+    life.driver.partitionOf(told.device).noteTold(told);
+  }
+  return { life, records };
+}
+
+Deno.test("checkpoint: what a crashed process told is stored once, and then what changes of it", () => {
+  const config = { time: { max_age: "100s" } };
+  const { life, records } = lifeAfterPipe(config, 3);
+  const checkpoint = (): number => {
+    life.checkpoint();
+    return life.toldBytes;
+  };
+  const whole = checkpoint();
+  ok(whole > 300_000, `${whole} bytes`);
+  for (let i = 0; i < 5; i++) equal(checkpoint(), 0);
+  // Clients that send again what they had sent: each is known, and taken out.
+  let at = 0;
+  let wholes = 0;
+  for (; at < 1000; at++) {
+    life.driver.record(records[at] as DrivenRecord);
+    deepEqual(life.driver.told(), []);
+    const bytes = checkpoint();
+    if (bytes > whole / 2) wholes++;
+    else ok(bytes > 0 && bytes < 300, `${bytes} bytes`);
+    ok(sumBytes(life.store.chunks(), "told") < whole + 64 * 300, "what has changed does not pile up");
+  }
+  ok(wholes > 5 && wholes < 20, `${wholes} times`);
+  // Another process knows all that is left of it, and no more.
+  const again = Life.restored(config, 3, life.store).life;
+  const sizes = (of: Life): number[] => of.driver.partitions.map(({ ledger }) => ledger.size);
+  deepEqual(sizes(again), sizes(life));
+  equal(sizes(again).reduce((sum, size) => sum + size), 3000);
+  for (; at < 3999; at++) again.driver.record(records[at] as DrivenRecord);
+  deepEqual(again.driver.told(), []);
+  again.checkpoint();
+  equal(again.store.streams.get("told")?.size, 1);
+  // The last one is forgotten at its age, and nothing is left in the store.
+  again.driver.record({ kind: "STALE", at: 200, device: "clock" });
+  // Each partition hears of the time at a barrier, and forgets at the next.
+  again.checkpoint();
+  again.checkpoint();
+  equal(again.store.streams.get("told")?.size, 0);
+  deepEqual(sizes(Life.restored(config, 3, again.store).life), [0, 0, 0]);
 });
 
 Deno.test("checkpoint: chunks that are missing are noticed", () => {

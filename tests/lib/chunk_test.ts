@@ -174,7 +174,7 @@ Deno.test("chunks: another format is refused by name", () => {
   chunk[FORMAT_AT] = CHECKPOINT_FORMAT + 1;
   throws(
     () => readChunk(sealed(chunk), checksum),
-    { name: "DamagedCheckpointError", message: /format 4, this version reads 3/ },
+    { name: "DamagedCheckpointError", message: /format 5, this version reads 4/ },
   );
 });
 
