@@ -183,7 +183,7 @@ export class SplitActor {
       guardUs: config.identity.guardUs,
       partitions: config.partitions,
       sourceKind: source.kind,
-    }, config.dwell.rules);
+    }, config.dwell);
     this.#waiting = new SharedCount(config.dwell.waitingCapacity);
     this.#pieceRecords = Math.max(1, Math.min(PIECE_RECORDS, Math.floor(config.mailbox.capacity / 2)));
     this.#scheduler = new Scheduler(clock, this.#fail);

@@ -7,8 +7,9 @@
  *                     gone round once, everything before the round began is no longer needed
  *   stream "window"   the new ids of all partitions, once there are enough of them for a chunk; dropped when all of a
  *                     checkpoint's have left their windows
+ *   stream "waiting"  what waits, each record once; dropped when the watermark has passed it
  *   stream "told"     what a crashed process told: whole, and then what has changed of it
- *   stream "rest"     ids that were not enough, what waits and is held, counters, rules: all of it, each time
+ *   stream "rest"     what was not enough for a stream, what is held, counters, rules: all of it, each time
  *   manifest          ranges of the streams, clocks, position in the source, lengths of the outputs
  * ```
  *
@@ -27,10 +28,12 @@ import {
   DamagedCheckpointError,
   readChunk,
   sealJson,
+  type Section,
   SECTION_META,
   SECTION_PAIRS,
   SECTION_TOLD,
   SECTION_WAITING,
+  SECTION_WAITING_LOG,
   SECTION_WINDOW,
   unsealJson,
 } from "./chunk.ts";
@@ -42,8 +45,9 @@ import type { Json } from "./json.ts";
 import { FLAGS, IMAGE_BYTES_MAX, LIVE, type PairTable } from "./pair_table.ts";
 import { pairHash, type Partition } from "./partition.ts";
 import { murmur2 } from "./murmur2.ts";
-import { ENTRY_BYTES, ReorderBuffer, type SavedEntry } from "./reorder.ts";
+import { ReorderBuffer, type SavedEntry } from "./reorder.ts";
 import { restoreTold, TOLD, ToldLog } from "./told_log.ts";
+import { readWaitingLog, WAITING_STREAM, WaitingLog } from "./waiting_log.ts";
 
 const PAIRS = "pairs";
 const REST = "rest";
@@ -103,12 +107,18 @@ export interface Range {
 export interface Manifest {
   /** What the state was written with. */
   readonly identity: StateIdentity;
+  /** As {@link SplitState.watermarkUs}. */
+  readonly watermarkUs: number | null;
   /** Of the checkpoint: each is one more than the last. */
   readonly number: number;
   /** Chunks of the pairs' stream that are needed. */
   readonly pairs: Range;
   /** Chunks of the windows' stream that are needed. */
   readonly window: Range;
+  /** Chunks of what waits that are needed. */
+  readonly waiting: Range;
+  /** Of each partition: what waited and came before this arrival number is gone. */
+  readonly waitingFloors: readonly number[];
   /** Chunks of the ledgers' stream that are needed. */
   readonly told: Range;
   /** Chunks of the stream with the rest: only the last checkpoint's. */
@@ -129,6 +139,16 @@ interface WindowChunks {
   readonly end: number;
   /** Up to which number the ids of each partition are stored with these chunks and those before them. */
   readonly tails: readonly number[];
+}
+
+/** What the checkpoints of a split depend on besides what they hold. */
+export interface CheckpointOptions {
+  /** Stored with them: what was told is known by its threshold. */
+  readonly rules: readonly DwellRule[];
+  /** What lies further ahead than that of what is yet to come is unusual, µs. */
+  readonly latenessUs: number;
+  /** For tests. */
+  readonly waitingBytesMin?: number;
 }
 
 /** Plans the checkpoints of one split, one after the other. */
@@ -156,13 +176,27 @@ export class CheckpointLog {
   readonly #taking: ({ readonly rows: Int32Array; next: number } | undefined)[] = [];
   #restWriter: ChunkWriter | null = null;
   readonly #told: ToldLog;
+  readonly #waiting: WaitingLog;
   #counters = new Counters();
   #liveBytes = 0;
 
-  /** Begins at checkpoint 0; {@link CheckpointLog.restore} goes on from another. */
-  constructor(checksum: Checksum, identity: StateIdentity, rules: readonly DwellRule[]) {
+  /**
+   * Begins at checkpoint 0; {@link CheckpointLog.restore} goes on from another.
+   *
+   * @param waitingBytesMin from how many bytes on what waits is stored once, and not with each checkpoint
+   */
+  constructor(
+    checksum: Checksum,
+    identity: StateIdentity,
+    { rules, latenessUs, waitingBytesMin }: CheckpointOptions,
+  ) {
     this.#checksum = checksum;
     this.#told = new ToldLog(checksum);
+    this.#waiting = new WaitingLog(checksum, {
+      partitions: identity.partitions,
+      latenessUs,
+      ...(waitingBytesMin === undefined ? {} : { bytesMin: waitingBytesMin }),
+    });
     this.#identity = identity;
     this.#rules = rules;
     this.#windowTails = new Array<number>(identity.partitions).fill(0);
@@ -203,7 +237,8 @@ export class CheckpointLog {
     if (!whole) return false;
     this.#taking[number] = undefined;
     this.#addWindow(number, partition, dedupClockUs);
-    this.#addWaiting(number, partition);
+    this.#restWriter ??= new ChunkWriter(this.#checksum);
+    this.#waiting.add(number, partition.waiting, partition.watermarkUs, this.#restWriter);
     this.#told.add(number, partition.ledger);
     this.#counters.add(partition.counters);
     this.#liveBytes += pairs.size * 80;
@@ -231,7 +266,7 @@ export class CheckpointLog {
         this.#round = { start: this.#pairs.end, cursors: this.#windowTails.map(() => 0) };
       }
     }
-    const unstored = this.#finishWindow(put, drop);
+    const unstored = [...this.#finishWindow(put, drop), ...this.#waiting.finish(put, drop)];
     this.#told.finish(put, drop);
     const meta: Meta = {
       split,
@@ -247,13 +282,16 @@ export class CheckpointLog {
       put.push({ stream: REST, id: this.#rest.end++, bytes });
     }
     this.#number++;
-    const { start, end } = this.#told.range;
+    const rangeOf = ({ start, end }: ChunkRange): Range => ({ start, end });
     const manifest: Manifest = {
       identity: this.#identity,
+      watermarkUs: split.watermarkUs,
       number: this.#number,
       pairs: { ...this.#pairs },
       window: { ...this.#window },
-      told: { start, end },
+      waiting: rangeOf(this.#waiting.range),
+      waitingFloors: this.#waiting.floors,
+      told: rangeOf(this.#told.range),
       rest: { ...this.#rest },
       windows: this.#windows.map(([head, tail]) => [head, tail]),
     };
@@ -283,6 +321,7 @@ export class CheckpointLog {
     return [
       { stream: PAIRS, ...manifest.pairs },
       { stream: WINDOW, ...manifest.window },
+      { stream: WAITING_STREAM, ...manifest.waiting },
       { stream: TOLD, ...manifest.told },
       { stream: REST, ...manifest.rest },
     ];
@@ -293,6 +332,7 @@ export class CheckpointLog {
     this.#number = manifest.number;
     this.#pairs = { ...manifest.pairs };
     this.#window = { ...manifest.window };
+    this.#waiting.restore(manifest.waiting, manifest.waitingFloors);
     this.#told.restore(manifest.told);
     this.#rest = { ...manifest.rest };
     manifest.windows.forEach(([head, tail], i) => this.#windows[i] = [head, tail]);
@@ -305,6 +345,7 @@ export class CheckpointLog {
         this.#windowChunks.push(chunk);
         this.#windowTails = chunk.tails;
       },
+      waitingChunk: (id, lastUs) => this.#waiting.restoreChunk(id, lastUs),
     });
   }
 
@@ -357,20 +398,6 @@ export class CheckpointLog {
     }
     return unstored;
   }
-
-  #addWaiting(number: number, partition: Partition): void {
-    const writer = this.#restWriter ??= new ChunkWriter(this.#checksum);
-    const waiting = partition.waiting;
-    if (waiting.size === 0) return;
-    writer.begin(number, SECTION_WAITING);
-    for (let entry = 0; entry < waiting.entryCount; entry++) {
-      if (!waiting.isLive(entry)) continue;
-      const extras = waiting.extras(entry);
-      writer.reserve(ENTRY_BYTES + (extras === undefined ? 0 : extras.seq.length + extras.attributes.length));
-      writer.at = waiting.writeImage(writer.view, writer.at, entry);
-    }
-    writer.end();
-  }
 }
 
 /** What a restore works with. */
@@ -381,6 +408,8 @@ interface RestoreParts {
   readonly rules: readonly DwellRule[];
   /** Told of each chunk of the windows' stream. */
   readonly windowChunk: (chunk: WindowChunks) => void;
+  /** Told of each chunk of what waits, and of the last event time in it. */
+  readonly waitingChunk: (id: number, lastUs: number) => void;
 }
 
 /** A restore that is going on: give it all chunks of {@link CheckpointLog.ranges} in their order, then finish. */
@@ -405,14 +434,26 @@ export class Restore {
 
   /** Takes one chunk. */
   chunk(bytes: Uint8Array): void {
-    this.#readChunk(bytes);
-    const { pairs, window } = this.#manifest;
-    const id = window.start + this.#next++ - (pairs.end - pairs.start);
-    if (id < window.start || id >= window.end) return;
+    const { stream, id } = this.#placeOf(this.#next++);
+    const lastUs = this.#readChunk(bytes, stream === WAITING_STREAM);
+    if (stream === WAITING_STREAM) this.#parts.waitingChunk(id, lastUs);
+    if (stream !== WINDOW) return;
     this.#parts.windowChunk({ end: id + 1, tails: this.#partitions.map(({ window: { tail } }) => tail) });
   }
 
-  #readChunk(bytes: Uint8Array): void {
+  /** Which chunk the n-th is of all that are needed. */
+  #placeOf(nth: number): { stream: string; id: number } {
+    let left = nth;
+    for (const { stream, start, end } of CheckpointLog.ranges(this.#manifest)) {
+      if (left < end - start) return { stream, id: start + left };
+      left -= end - start;
+    }
+    throw new DamagedCheckpointError("It has more parts than it needs");
+  }
+
+  /** Reads a chunk; returns the last event time of what waits in it, µs. */
+  #readChunk(bytes: Uint8Array, isSaved: boolean): number {
+    let lastUs = -Infinity;
     for (const section of readChunk(bytes, this.#parts.checksum)) {
       const { partition: number, type, view, start, end } = section;
       const partition = this.#partitions[number];
@@ -425,10 +466,22 @@ export class Restore {
         restoreTold(partition.ledger, section);
       } else if (type === SECTION_WAITING) {
         for (const entry of ReorderBuffer.readImages(view, start, end)) this.#waiting[number]?.push(entry);
+      } else if (type === SECTION_WAITING_LOG) {
+        lastUs = Math.max(lastUs, this.#readWaiting(number, section, isSaved));
       } else {
         this.#meta.push(new Uint8Array(view.buffer, view.byteOffset + start, end - start));
       }
     }
+    return lastUs;
+  }
+
+  /** What waits in a section and is still to be applied; returns the last event time in it, µs. */
+  #readWaiting(number: number, section: Section, isSaved: boolean): number {
+    const { watermarkUs, waitingFloors } = this.#manifest;
+    const isWaiting = { watermarkUs: watermarkUs ?? -Infinity, floor: waitingFloors[number] ?? 0 };
+    const { entries, lastUs } = readWaitingLog(section, isWaiting);
+    for (const entry of entries) this.#waiting[number]?.push({ ...entry, isSaved });
+    return lastUs;
   }
 
   /** After the last chunk: the partitions are whole again; returns the split's part. */
@@ -451,7 +504,10 @@ export class Restore {
       const counters = number === 0 ? Counters.fromJson(meta.counters) : new Counters();
       partition.finishRestore({ watermarkUs, clockUs, counters });
       if (oldRules !== null) partition.changeRules(oldRules);
-      partition.waiting.restore(this.#waiting[number] as SavedEntry[]);
+      partition.waiting.restore(
+        this.#waiting[number] as SavedEntry[],
+        this.#manifest.waitingFloors[number] ?? 0,
+      );
       partition.scheduleDeadlines();
     });
     return meta.split;

@@ -22,7 +22,7 @@ const SECTION_HEADER_BYTES = 7;
 
 /** Section of the pairs' rows. */
 export const SECTION_PAIRS = 1;
-/** Section of the records that wait or are held. */
+/** Section of the records that wait or are held, and are stored with each checkpoint. */
 export const SECTION_WAITING = 2;
 /** Section of what is kept as JSON: the split's part, counters and rules. */
 export const SECTION_META = 3;
@@ -30,6 +30,8 @@ export const SECTION_META = 3;
 export const SECTION_WINDOW = 4;
 /** Section of the ledgers. */
 export const SECTION_TOLD = 5;
+/** Section of the records that wait and are stored once. */
+export const SECTION_WAITING_LOG = 6;
 
 /** A chunk under its name: an ascending number in one of a few streams. */
 export interface CheckpointChunk {

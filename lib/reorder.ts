@@ -33,6 +33,9 @@ const LIVE = 64;
 /** Its trigger is yet to leave, when it is applied: kept with it, since a restart may be told to emit on arrival. */
 const UNTOLD = 128;
 
+/** It is in the list of those that no checkpoint has for good. Not written; it stays when the entry is given back. */
+const UNSAVED = 256;
+
 /** Words an entry: row, flags, next and previous of the wheel. */
 const WORDS = 4;
 const ROW = 0;
@@ -93,6 +96,8 @@ export interface SavedEntry {
   readonly dueUs: number;
   /** Null for the most of them. */
   readonly extras: EntryExtras | null;
+  /** Whether a checkpoint has it for good. */
+  readonly isSaved?: boolean;
 }
 
 interface Group {
@@ -114,6 +119,8 @@ export class ReorderBuffer {
   #queueHead = 0;
   #entryCount = 0;
   #arrivals = 0;
+  /** Entries that no checkpoint has for good, each once; some of them free again. */
+  #unsaved: number[] = [];
   #size = 0;
 
   /** Entries as they came, with their arrival number; null where nobody asks for the oldest clock. */
@@ -295,9 +302,41 @@ export class ReorderBuffer {
   /** Gives an entry back. */
   release(entry: number): void {
     if (this.#extras.size > 0) this.#extras.delete(entry);
-    (this.#words[entry >>> SEGMENT_BITS] as Int32Array)[(entry & SEGMENT_MASK) * WORDS + FLAGS] = 0;
+    const words = this.#words[entry >>> SEGMENT_BITS] as Int32Array;
+    const at = (entry & SEGMENT_MASK) * WORDS + FLAGS;
+    words[at] = (words[at] as number) & UNSAVED;
     this.#free.push(entry);
     this.#size--;
+  }
+
+  /** How many have come: the next one's arrival number. */
+  get arrivals(): number {
+    return this.#arrivals;
+  }
+
+  /** The entries that no checkpoint has for good, in no order. */
+  unsaved(): readonly number[] {
+    let kept = 0;
+    for (const entry of this.#unsaved) {
+      if (this.isLive(entry)) this.#unsaved[kept++] = entry;
+      else this.#setFlags(entry, 0);
+    }
+    this.#unsaved.length = kept;
+    return this.#unsaved;
+  }
+
+  /** A checkpoint has for good what came before this arrival number, is not held, and lies no further ahead than `farUs`. */
+  saved(arrivals: number, farUs: number): void {
+    let kept = 0;
+    for (const entry of this.#unsaved) {
+      const flags = this.#flags(entry);
+      const isLive = (flags & LIVE) !== 0;
+      const isSaved = (flags & HELD) === 0 && this.#number(entry, ARRIVAL) < arrivals &&
+        this.timeUs(entry) <= farUs;
+      if (isLive && !isSaved) this.#unsaved[kept++] = entry;
+      else this.#setFlags(entry, flags & ~UNSAVED);
+    }
+    this.#unsaved.length = kept;
   }
 
   /** Entries ever used: all are below this. */
@@ -373,17 +412,26 @@ export class ReorderBuffer {
     return saved;
   }
 
-  /** Puts saved entries back into an empty buffer, as they came. */
-  restore(saved: SavedEntry[]): void {
+  /**
+   * Puts saved entries back into an empty buffer, as they came.
+   *
+   * @param floor what comes from now on has no lower arrival number
+   */
+  restore(saved: SavedEntry[], floor = 0): void {
     assert(this.#size === 0, "a reorder buffer is restored before it is used");
     saved.sort((a, b) => a.arrival - b.arrival);
-    for (const { row, flags, timeUs, clockUs, arrival, dueUs, extras } of saved) {
+    for (const { row, flags, timeUs, clockUs, arrival, dueUs, extras, isSaved } of saved) {
       this.#arrivals = arrival;
       const kept = flags & ~(EXTRAS | LIVE);
       const entry = this.#add(row, timeUs, clockUs, kept, extras);
       if ((flags & HELD) !== 0) this.#join(row, entry, dueUs);
       else this.#wheel.schedule(entry);
+      if (isSaved === true) {
+        this.#setFlags(entry, this.#flags(entry) & ~UNSAVED);
+        this.#unsaved.pop();
+      }
     }
+    this.#arrivals = Math.max(this.#arrivals, floor);
   }
 
   #passTaken(): void {
@@ -433,7 +481,8 @@ export class ReorderBuffer {
     this.#arrivals++;
     const at = (entry & SEGMENT_MASK) * WORDS;
     words[at + ROW] = row;
-    words[at + FLAGS] = flags | LIVE | (extras === null ? 0 : EXTRAS);
+    if (((words[at + FLAGS] as number) & UNSAVED) === 0) this.#unsaved.push(entry);
+    words[at + FLAGS] = flags | LIVE | UNSAVED | (extras === null ? 0 : EXTRAS);
     if (extras !== null) this.#extras.set(entry, extras);
     this.#size++;
     return entry;
@@ -443,6 +492,10 @@ export class ReorderBuffer {
     return (this.#words[entry >>> SEGMENT_BITS] as Int32Array)[
       (entry & SEGMENT_MASK) * WORDS + FLAGS
     ] as number;
+  }
+
+  #setFlags(entry: number, flags: number): void {
+    (this.#words[entry >>> SEGMENT_BITS] as Int32Array)[(entry & SEGMENT_MASK) * WORDS + FLAGS] = flags;
   }
 
   #number(entry: number, column: number): number {

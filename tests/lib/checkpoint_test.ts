@@ -70,12 +70,20 @@ class Life {
   /** Bytes that the last checkpoint wrote of the ledgers. */
   toldBytes = 0;
 
-  constructor(configJson: Record<string, unknown>, count: number, store = new MapStore()) {
+  /** What waits is stored once, however little it is. */
+  static readonly #ALWAYS = 1;
+
+  constructor(
+    configJson: Record<string, unknown>,
+    count: number,
+    store = new MapStore(),
+    waitingBytesMin = Life.#ALWAYS,
+  ) {
     this.store = store;
     this.driver = new PartitionDriver(identity, configJson, count);
     const { identity: { bucketUs, guardUs }, dwell } = this.driver.config;
     const stateIdentity = { bucketUs, guardUs, partitions: count, sourceKind: "test" };
-    this.log = new CheckpointLog(checksum, stateIdentity, dwell.rules);
+    this.log = new CheckpointLog(checksum, stateIdentity, { ...dwell, waitingBytesMin });
   }
 
   checkpoint(position: Json = null): void {
@@ -295,7 +303,7 @@ Deno.test("checkpoint: the split's part comes back as it was", () => {
 Deno.test("checkpoint: over hundreds of them, small ones too, what is stored stays bounded", () => {
   const config = LIFE_CONFIGS[0] as Record<string, unknown>;
   const random = randomFrom(8);
-  const life = new Life(config, 2);
+  const life = new Life(config, 2, new MapStore(), 32 << 10);
   let chunksMost = 0;
   let checkpoints = 0;
   for (const step of drawSteps(random, 900)) {
@@ -303,7 +311,8 @@ Deno.test("checkpoint: over hundreds of them, small ones too, what is stored sta
     life.checkpoint();
     checkpoints++;
     chunksMost = Math.max(chunksMost, life.store.streams.get("pairs")?.size ?? 0);
-    ok((life.store.streams.get("rest")?.size ?? 0) <= 2);
+    // Ids and what waits, while they are not enough for their streams, and the rest.
+    ok((life.store.streams.get("rest")?.size ?? 0) <= 3);
   }
   equal(life.log.number, checkpoints);
   // A round begins at 256 chunks and is over with the next checkpoint.
@@ -649,4 +658,79 @@ Deno.test("checkpoint: a record that waits is applied by the changed rules", () 
   const { driver } = Life.restored(rules(["20s"]), 1, life.store).life;
   driver.pass(100);
   deepEqual(driver.told(), ["DWELL 20"]);
+});
+
+Deno.test("checkpoint: what waits is stored once, and dropped when the watermark has passed it", () => {
+  const store = new MapStore();
+  const life = new Life({ dwell: { lateness: "10s" } }, 1, store, 32 << 10);
+  const send = (from: number, count: number, at: number): void => {
+    for (let i = from; i < from + count; i++) {
+      life.driver.record({ kind: "ENTER", at: at + i / 1000, device: `d${i}`, fence: "f" });
+    }
+  };
+  const bytesOf = (stream: string): number =>
+    [...store.streams.get(stream)?.values() ?? []].reduce((sum, chunk) => sum + chunk.length, 0);
+  send(0, 3000, 100);
+  life.checkpoint();
+  const stored = bytesOf("waiting");
+  ok(stored >= 3000 * 29 && stored < 3000 * 31, `${stored} bytes`);
+  ok(bytesOf("rest") < 4096, `${bytesOf("rest")} bytes`);
+  // A few more are not enough for a chunk; those before them are not stored again.
+  send(3000, 10, 100);
+  life.checkpoint();
+  equal(bytesOf("waiting"), stored);
+  ok(bytesOf("rest") < 4096, `${bytesOf("rest")} bytes`);
+  const { life: again } = Life.restored({ dwell: { lateness: "10s" } }, 1, store);
+  equal(again.driver.partition.waiting.size, 3010);
+  // What was restored from the stream is not stored again either.
+  again.checkpoint();
+  equal(again.driver.partition.waiting.unsaved().length, 0);
+  ok(bytesOf("waiting") < stored + 1024, `${bytesOf("waiting")} bytes`);
+  again.driver.record({ kind: "HEARTBEAT", at: 200, device: "", fence: "" });
+  again.driver.triggers();
+  again.checkpoint();
+  equal(again.driver.partition.waiting.size, 0);
+  equal(bytesOf("waiting"), 0);
+});
+
+Deno.test("checkpoint: what lies far ahead of the watermark does not keep what is near it", () => {
+  const store = new MapStore();
+  const config = { dwell: { lateness: "5s" } };
+  const life = new Life(config, 1, store);
+  // A device whose clock is two minutes ahead, by the ingest time that goes with it.
+  const ahead = (at: number): DrivenRecord => ({
+    kind: "ENTER",
+    at: at + 120,
+    ingest: at,
+    device: "ahead",
+    fence: "f",
+  });
+  for (let at = 100; at < 130; at++) {
+    life.driver.record({ kind: "ENTER", at, ingest: at, device: `d${at}`, fence: "f" });
+    life.driver.record(ahead(at));
+    life.driver.triggers();
+    life.checkpoint();
+    ok((store.streams.get("waiting")?.size ?? 0) <= 12, "chunks that are passed are dropped");
+  }
+  const { life: again } = Life.restored(config, 1, store);
+  deepEqual(facts(again), facts(life));
+});
+
+Deno.test("checkpoint: what the end of the input applied ahead of the watermark does not come again", () => {
+  const store = new MapStore();
+  const config = { dwell: { lateness: "5s" } };
+  const life = new Life(config, 1, store);
+  life.driver.record({ kind: "ENTER", at: 100, ingest: 100, device: "a", fence: "f" });
+  life.driver.record({ kind: "ENTER", at: 104, ingest: 100, device: "b", fence: "f" });
+  life.checkpoint();
+  ok((store.streams.get("waiting")?.size ?? 0) > 0);
+  life.driver.flush();
+  equal(life.driver.partition.waiting.size, 0);
+  life.checkpoint();
+  const { life: again } = Life.restored(config, 1, store);
+  equal(again.driver.partition.waiting.size, 0);
+  again.driver.record({ kind: "EXIT", at: 108, ingest: 101, device: "b", fence: "f" });
+  again.checkpoint();
+  const { life: third } = Life.restored(config, 1, store);
+  equal(third.driver.partition.waiting.size, 1);
 });
