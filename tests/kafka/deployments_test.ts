@@ -61,6 +61,44 @@ for (const state of ["a topic", "a directory"] as const) {
   });
 }
 
+Deno.test({
+  name:
+    "run: a second group over a deployment's state is refused with both names, and under another deployment begins",
+  ignore,
+  async fn() {
+    const input = await newTopic();
+    const outputs = [await newTopic(), await newTopic()] as const;
+    await produce(input, [0, 1]);
+    await inDirectory(async (directory) => {
+      const start = (group: string, output: string, deployment = "production"): Promise<KafkaRun> =>
+        KafkaRun.start(directory, {
+          deployment,
+          kafka: { brokers: broker?.brokers },
+          source: { type: "kafka", topic: input, group: `${group}-of-${input}` },
+          sink: { type: "kafka", topic: output },
+          dead_letters: { type: "ndjson", path: `${directory}/${deployment}-{partition}.ndjson` },
+          checkpoint: { path: `kafka:state-${input}` },
+        });
+      const first = await start("first", outputs[0]);
+      await first.until(kafka, outputs[0], 2);
+      match(await first.end(), /^0:/);
+      const { code, said } = await (await start("second", outputs[1])).ended();
+      strictEqual(code, 2, said);
+      match(
+        said,
+        /is of group first-of-\S+, and source\.group is second-of-\S+: .*another deployment than production/,
+      );
+      const second = await start("second", outputs[1], "trial");
+      await second.until(kafka, outputs[1], 2);
+      match(await second.end(), /^0: .*: beginning/s);
+      await produce(input, [2]);
+      const again = await start("first", outputs[0]);
+      await again.until(kafka, outputs[0], 3);
+      match(await again.end(), /^0: .*: going on \(2 records/s);
+    });
+  },
+});
+
 async function produce(topic: string, numbers: readonly number[]): Promise<void> {
   const messages = numbers.map((number) => ({
     value: JSON.stringify({
