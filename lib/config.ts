@@ -140,6 +140,16 @@ const SCHEME = /^[a-z][a-z0-9+.-]+:/i;
 /** A transactional id has the deployment, a topic and a partition in it. */
 const DEPLOYMENT_LENGTH_MAX = 200;
 
+/** A name with a slash would end where a topic begins: transactional ids and states are `deployment/topic-partition`. */
+const deployment: Field<string> = {
+  ...text("deployment", "fencepost", DEPLOYMENT_LENGTH_MAX),
+  read: (value, key) => {
+    const name = text("deployment", undefined, DEPLOYMENT_LENGTH_MAX).read(value, key);
+    if (name.includes("/")) throw configError(key, "must not have a slash", showValue(name));
+    return name;
+  },
+};
+
 /** The name of a topic; empty where there is none. */
 function topic(): Field<string> {
   return {
@@ -186,7 +196,7 @@ const SCHEMA = section<Config>("", {
     path: text("path", "fencepost-data"),
     intervalUs: duration("interval", "500ms", { min: "0s", max: "1d" }),
   }),
-  deployment: text("deployment", "fencepost", DEPLOYMENT_LENGTH_MAX),
+  deployment,
   kafka: KAFKA_FIELD,
   source: byType(
     section<Config["source"]>("source", {

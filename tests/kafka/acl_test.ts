@@ -50,7 +50,8 @@ const DENIED = "the user may not: grant";
 const ON_TOPIC =
   `${DENIED} READ and DESCRIBE on topics that are read, WRITE, READ and DESCRIBE on those that are written ` +
   "(TOPIC_AUTHORIZATION_FAILED)";
-const ON_ID = `${DENIED} WRITE and DESCRIBE on the transactional ids that begin with the deployment's name ` +
+const ON_ID =
+  `${DENIED} WRITE and DESCRIBE on the transactional ids that begin with the deployment's name and a slash ` +
   "(TRANSACTIONAL_ID_AUTHORIZATION_FAILED)";
 const ON_GROUP = `${DENIED} READ on the group (GROUP_AUTHORIZATION_FAILED)`;
 

@@ -45,7 +45,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   GROUP_AUTHORIZATION_FAILED: "the user may not: grant READ on the group",
   CLUSTER_AUTHORIZATION_FAILED: "the user may not: grant WRITE on the topics that are written",
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
-    "the user may not: grant WRITE and DESCRIBE on the transactional ids that begin with the deployment's name",
+    "the user may not: grant WRITE and DESCRIBE on the transactional ids that begin with the deployment's name and a slash",
   UNKNOWN_TOPIC_OR_PARTITION: "there is no such topic or partition",
   UNSUPPORTED_SASL_MECHANISM: "the brokers don't offer this kafka.sasl.mechanism",
   ILLEGAL_SASL_STATE: "kafka.sasl is set, and nobody is asked there who they are: is it another port?",

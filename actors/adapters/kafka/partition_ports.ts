@@ -120,7 +120,8 @@ export class PartitionPorts {
 
   #transactionalId(partition: number, of: "triggers" | "dead-letters" | "state"): string {
     const { deployment, source: { topic } } = this.#config;
-    return `${deployment}-${topic}-${partition}-${of}`;
+    // Neither of them may have a slash, so that no two deployments have one id between them: `a-b` + `c`, `a` + `b-c`.
+    return `${deployment}/${topic}-${partition}-${of}`;
   }
 }
 
