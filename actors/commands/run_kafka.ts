@@ -52,6 +52,7 @@ export class KafkaJob implements Job {
       notice,
       parts: (source) => this.#splitParts(source, ports),
       mayPass: isMissing,
+      confirm: (source) => (source as KafkaPartitionSource).confirm(),
       opened: (name, opened, report) => {
         notice(`${name}: ${opened.resumed ? `going on (${describeState(report, opened)})` : "beginning"}`);
       },

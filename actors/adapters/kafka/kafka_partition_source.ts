@@ -173,6 +173,13 @@ export class KafkaPartitionSource implements Source {
     }
   }
 
+  /** Rejects where the partition is no longer this member's, or the group does not say that it is. */
+  async confirm(): Promise<void> {
+    this.#checkOwned();
+    await this.#options.feed.confirm();
+    this.#checkOwned();
+  }
+
   placeOf(offset: number, _line: number): Json {
     return { partition: this.partition, offset };
   }
@@ -318,7 +325,7 @@ export class KafkaPartitionSource implements Source {
   /** Who stood still after it had found no state hears of the offset of the one that has the partition now. */
   async #lostState(committed: number): Promise<Error> {
     try {
-      await this.#options.feed.confirm();
+      await this.confirm();
     } catch (cause) {
       return new PartitionRevokedError(`${this.#described()} may be read by another process by now`, {
         cause,
