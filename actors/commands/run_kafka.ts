@@ -41,6 +41,7 @@ export class KafkaJob implements Job {
     const ports = new PartitionPorts(kafka, this.#parts.config);
     await this.#reach(ports);
     if (this.#stopping.signal.aborted) return;
+    await Promise.race([ports.warn(notice), this.#stopped()]);
     if (!ports.isShared) {
       notice(
         `The state is in ${checkpoint.path}, on this host alone: start no other host in group ${group}, or give ` +

@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { PartitionPorts } from "../../actors/adapters/kafka/partition_ports.ts";
 import type { CheckpointStore, Sink } from "../../actors/ports.ts";
 import { parseConfig } from "../../lib/config.ts";
@@ -86,6 +86,31 @@ Deno.test({
     } finally {
       first.close();
       second.close();
+    }
+  },
+});
+
+Deno.test({
+  name: "PartitionPorts: a topic of triggers that is compacted is warned of, and no other",
+  ignore,
+  async fn() {
+    if (broker === null) return;
+    const warningsOf = async (policy: string): Promise<string[]> => {
+      const config = parseConfig({
+        kafka: { brokers: [...broker.brokers] },
+        source: { type: "kafka", topic: "t" },
+        sink: { type: "kafka", topic: await broker.topic(1, { "cleanup.policy": policy }) },
+        dead_letters: { path: "dead-{partition}.ndjson" },
+      });
+      const warnings: string[] = [];
+      await new PartitionPorts(clientOf(broker.brokers), config).warn((message) => warnings.push(message));
+      return warnings;
+    };
+    deepStrictEqual(await warningsOf("delete"), []);
+    for (const policy of ["compact", "compact,delete"]) {
+      const warnings = await warningsOf(policy);
+      strictEqual(warnings.length, 1);
+      match(warnings[0] ?? "", /^Topic \S+ is compacted .*the last trigger of each device/);
     }
   },
 });

@@ -182,7 +182,8 @@ export class KafkaGroup {
     let assignment: GroupAssignment | null = null;
     try {
       await Promise.race([ended, partitionCount(kafka, topic)]);
-      const compacted = await Promise.race([ended.then(() => true), log.isCompacted()]);
+      // Of one that doesn't say so, holes are nothing to speak of.
+      const compacted = await Promise.race([ended.then(() => true), log.isCompacted()]) ?? true;
       if (signal.aborted) return;
       assignment = this.#createAssignment({ log, compacted, joined });
       consumer = this.#createConsumer(assignment);

@@ -23,6 +23,7 @@ import { KafkaRefusedError, partitionCount } from "./kafka_client.ts";
 import { KafkaDeadLetters } from "./kafka_dead_letters.ts";
 import { KafkaSink } from "./kafka_sink.ts";
 import { KafkaStore } from "./kafka_store.ts";
+import { TopicLog } from "./topic_log.ts";
 
 /** See the module's header. */
 export class PartitionPorts {
@@ -64,6 +65,20 @@ export class PartitionPorts {
       `Cannot write to ${sink.topic}: it has ${outputs} partitions and ${source.topic} has ${this.#partitions}, and the ` +
         `triggers of each go to the one of the same number`,
     );
+  }
+
+  /** Says what of the topics may surprise, if they tell: that needs a right of its own. */
+  async warn(notice: (message: string) => void): Promise<void> {
+    const { sink } = this.#config;
+    if (sink.type !== "kafka") return;
+    const log = new TopicLog(this.#kafka, sink.topic);
+    if (await log.isCompacted() === true) {
+      notice(
+        `Topic ${sink.topic} is compacted (cleanup.policy), and the key of a trigger is its device: the brokers will keep ` +
+          `the last trigger of each device, and lose the others, also before they are read`,
+      );
+    }
+    log.close();
   }
 
   /** Where triggers go. */

@@ -63,17 +63,17 @@ export class TopicLog {
     }
   }
 
-  /** Whether the broker may take records out of the middle of the log. Also where it doesn't tell: that needs a right. */
-  async isCompacted(): Promise<boolean> {
+  /** Whether the broker may take records out of the middle of the log; null where it doesn't tell: that needs a right. */
+  async isCompacted(): Promise<boolean | null> {
     const resource = { type: ConfigResourceTypes.TOPIC, name: this.#topic, configNames: ["cleanup.policy"] };
     try {
       const admin = await this.#connected();
       const { resources } = await admin.describeConfigs({ resources: [resource], includeSynonyms: false });
       const policy = resources[0]?.configEntries.find(({ configName }) => configName === "cleanup.policy");
-      return policy?.configValue.includes("compact") ?? true;
+      return policy?.configValue.includes("compact") ?? null;
     } catch {
       this.#forget();
-      return true;
+      return null;
     }
   }
 
