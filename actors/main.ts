@@ -15,7 +15,7 @@ import { isSameFile } from "./adapters/distinct_files.ts";
 import { LineReader } from "./adapters/line_reader.ts";
 import { NdjsonReplayTarget } from "./adapters/ndjson_replay_target.ts";
 import { SystemClock } from "./adapters/system_clock.ts";
-import { onSignal, readLines, say, write } from "./adapters/system_process.ts";
+import { endAtSignals, onSignal, readLines, say, write } from "./adapters/system_process.ts";
 import { parseArguments } from "./commands/arguments.ts";
 import { audit } from "./commands/audit.ts";
 import { loadConfig } from "./commands/configuration.ts";
@@ -37,6 +37,8 @@ const VERSION = "0.1.0";
 /** Runs a command line; returns the exit status. */
 async function main(words: readonly string[]): Promise<number> {
   const asked = parseArguments(words);
+  // What it loads before it can be told to stop takes half a second.
+  if (asked.command === "run") endAtSignals();
   const config = "config" in asked ? await loadConfig(asked.config, Deno.readTextFile) : null;
   switch (asked.command) {
     case "help":

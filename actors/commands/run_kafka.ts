@@ -101,7 +101,8 @@ export class KafkaJob implements Job {
     const { signal } = this.#stopping;
     for (let pauseUs = FIRST_PAUSE_US; !signal.aborted; pauseUs = Math.min(2 * pauseUs, PAUSE_US_MAX)) {
       try {
-        await ports.check();
+        // A broker that doesn't answer is not waited for: kafkajs would for ten seconds.
+        await Promise.race([ports.check(), this.#stopped()]);
         return;
       } catch (error) {
         if (!(error instanceof UnavailableError)) throw error;
