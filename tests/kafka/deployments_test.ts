@@ -4,6 +4,7 @@
  * @module
  */
 import { match, strictEqual } from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll } from "../support/after_all.ts";
 import { inDirectory } from "../support/fencepost_process.ts";
 import { startKafka } from "../support/kafka_broker.ts";
@@ -95,6 +96,43 @@ Deno.test({
       const again = await start("first", outputs[0]);
       await again.until(kafka, outputs[0], 3);
       match(await again.end(), /^0: .*: going on \(2 records/s);
+    });
+  },
+});
+
+Deno.test({
+  name: "run: a topic that was made anew, and is longer than the checkpoint's position by now, is refused",
+  ignore,
+  async fn() {
+    const input = await newTopic();
+    const output = await newTopic();
+    await inDirectory(async (directory) => {
+      const start = (): Promise<KafkaRun> =>
+        KafkaRun.start(directory, {
+          kafka: { brokers: broker?.brokers },
+          source: { type: "kafka", topic: input, group: `of-${input}` },
+          sink: { type: "kafka", topic: output },
+          dead_letters: { type: "ndjson", path: `${directory}/{partition}.ndjson` },
+          checkpoint: { path: `${directory}/state` },
+        });
+      await produce(input, [0, 1]);
+      const first = await start();
+      await first.until(kafka, output, 2);
+      match(await first.end(), /^0:/);
+      await produce(input, [2]);
+      const same = await start();
+      await same.until(kafka, output, 3);
+      match(await same.end(), /^0: .*: going on/s);
+      const admin = kafka.admin();
+      await admin.connect();
+      await admin.deleteTopics({ topics: [input] });
+      while ((await admin.listTopics()).includes(input)) await delay(50);
+      await admin.createTopics({ waitForLeaders: false, topics: [{ topic: input, numPartitions: 1 }] });
+      await admin.disconnect();
+      await produce(input, [3, 4, 5, 6, 7]);
+      const { code, said } = await (await start()).ended();
+      strictEqual(code, 1, said);
+      match(said, /is at offset 3, but the record at 2 is another.*begin afresh with another state/);
     });
   },
 });

@@ -40,6 +40,7 @@ export function fetched(
   const messages: FetchedMessage[] = seen.map((offset) => ({
     offset: String(offset),
     timestamp: String(1_700_000_000_000 + offset),
+    key: null,
     value: value === undefined ? new TextEncoder().encode(`record ${offset}`) : value(offset),
   }));
   const all = [...messages, ...new Array<null>(hidden).fill(null)];

@@ -8,6 +8,7 @@ import {
   PROOF_US,
   type QueueMarks,
 } from "../../actors/adapters/kafka/kafka_partition_source.ts";
+import { parseKafkaPosition } from "../../actors/adapters/kafka/kafka_position.ts";
 import type { LogBounds } from "../../actors/adapters/kafka/log_cursor.ts";
 import { packBatch } from "../../actors/adapters/kafka/fetched_batch.ts";
 import { RECORD_BYTES_MAX } from "../../lib/decoded_transition.ts";
@@ -52,6 +53,7 @@ function makeWorld(options: {
     notice: (message) => notices.push(message),
     feed: {
       bounds: typeof bounds === "function" ? bounds : () => Promise.resolve(bounds),
+      recordAt: () => Promise.resolve(null),
       committed: () => Promise.resolve(committed),
       confirm: () => isOurs ? Promise.resolve() : Promise.reject(new Error("UNKNOWN_MEMBER_ID")),
       seek: (offset) => asked.push(`seek ${offset}`),
@@ -92,7 +94,8 @@ Deno.test("kafka_partition_source: a fetch becomes one buffer and its columns", 
   strictEqual(batch.count, seen.length);
   deepStrictEqual([...batch.offsets], seen);
   deepStrictEqual([...batch.lines], seen.map(() => 0));
-  deepStrictEqual(batch.position, { partition: 0, offset: 19 });
+  const { partition, offset, last } = parseKafkaPosition(batch.position);
+  deepStrictEqual([partition, offset, last?.offset, last?.timestampMs], [0, 19, 16, 1_700_000_000_016]);
   deepStrictEqual([...batch.ingestTimesUs ?? []], seen.map((offset) => (1_700_000_000_000 + offset) * 1000));
   seen.forEach((offset, i) => {
     const expected = (values.get(offset) ?? new Uint8Array(0)).subarray(0, RECORD_BYTES_MAX);
@@ -227,10 +230,8 @@ Deno.test("kafka_partition_source: what was fetched comes out in order, with the
   const first = await source.read(NEVER);
   const second = await source.read(NEVER);
   deepStrictEqual([...first?.offsets ?? [], ...second?.offsets ?? []], [0, 1, 2]);
-  deepStrictEqual([first?.position, second?.position], [{ partition: 0, offset: 2 }, {
-    partition: 0,
-    offset: 4,
-  }]);
+  const positions = [first, second].map((batch) => parseKafkaPosition(batch?.position ?? null));
+  deepStrictEqual(positions.map(({ offset, last }) => [offset, last?.offset]), [[2, 1], [4, 2]]);
 });
 
 Deno.test("kafka_partition_source: a read waits for a fetch, and an abort loses nothing", async () => {

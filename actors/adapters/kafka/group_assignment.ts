@@ -53,7 +53,7 @@ export interface GroupMemory {
 export interface GroupAssignmentOptions {
   readonly topic: string;
   readonly group: string;
-  readonly log: Pick<TopicLog, "bounds" | "committed">;
+  readonly log: Pick<TopicLog, "bounds" | "committed" | "recordAt">;
   readonly clock: Clock;
   readonly times: GroupTimes;
   readonly marks: QueueMarks;
@@ -212,6 +212,7 @@ export class GroupAssignment implements GroupHooks {
     const ofPartition = [{ topic, partitions: [partition] }];
     return {
       bounds: () => log.bounds(partition),
+      recordAt: (offset) => log.recordAt(partition, offset),
       committed: () => log.committed(group, partition),
       confirm: () => this.#confirm(),
       seek: (offset) => this.#membership?.seek({ topic, partition, offset: String(offset) }),

@@ -14,6 +14,10 @@ import { type Admin, ConfigResourceTypes, type Kafka } from "kafkajs";
 import { UnavailableError } from "../../ports.ts";
 import { explainKafkaFailure } from "./kafka_client.ts";
 import type { LogBounds } from "./log_cursor.ts";
+import { PartitionReader, type ReadMessage } from "./partition_reader.ts";
+
+/** A fetch brings a whole batch at least: more than the one record is of no use. */
+const RECORD_FETCH_BYTES = 1;
 
 type BoundsByPartition = ReadonlyMap<number, LogBounds>;
 
@@ -43,6 +47,23 @@ export class TopicLog {
     throw new UnavailableError(
       `Cannot read partition ${partition} of ${this.#topic}: the broker does not know it`,
     );
+  }
+
+  /**
+   * The record at an offset before the log's end; null where there is none that may be seen.
+   *
+   * @throws {UnavailableError} where the broker doesn't answer
+   */
+  async recordAt(partition: number, offset: number): Promise<ReadMessage | null> {
+    const reader = await PartitionReader.connect(this.#kafka, this.#topic, partition);
+    try {
+      for await (const messages of reader.read(offset, offset + 1, RECORD_FETCH_BYTES)) {
+        return messages[0] ?? null;
+      }
+      return null;
+    } finally {
+      await reader.close();
+    }
   }
 
   /**
