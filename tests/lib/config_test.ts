@@ -377,7 +377,7 @@ Deno.test("parseConfig: what of Kafka is refused, and the message", () => {
   const sasl = { username: "u" };
   const cases: [Record<string, unknown>, string][] = [
     [{ deployment: "a/b" }, 'deployment must not have a slash, got "a/b"'],
-    [{ deployment: "" }, 'deployment must be text, got ""'],
+    [{ deployment: "" }, 'deployment must not be empty, got ""'],
     [{ kafka: null }, 'kafka must be given where source.type is "kafka", got null'],
     [{ kafka: {} }, "kafka.brokers must be a list, got nothing"],
     [{ kafka: { brokers: [] } }, "kafka.brokers must name at least one broker, got []"],
