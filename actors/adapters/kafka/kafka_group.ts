@@ -36,6 +36,7 @@ import { hookGroup } from "./group_hooks.ts";
 import { GroupRetries } from "./group_retries.ts";
 import { explainKafkaFailure, partitionCount } from "./kafka_client.ts";
 import type { KafkaPartitionSource, QueueMarks } from "./kafka_partition_source.ts";
+import { KeylessWatch } from "./keyless_watch.ts";
 import { createStickyAssigner } from "./sticky_assigner.ts";
 import { TopicLog } from "./topic_log.ts";
 
@@ -107,6 +108,7 @@ export class KafkaGroup {
   readonly #memory: GroupMemory;
   readonly #retries: GroupRetries;
   readonly #stopping = new AbortController();
+  #keyless: KeylessWatch | null = null;
   #running: Promise<void> | null = null;
 
   constructor(options: KafkaGroupOptions) {
@@ -181,7 +183,8 @@ export class KafkaGroup {
     let consumer: Consumer | null = null;
     let assignment: GroupAssignment | null = null;
     try {
-      await Promise.race([ended, partitionCount(kafka, topic)]);
+      const partitions = await Promise.race([ended, partitionCount(kafka, topic)]) ?? 0;
+      this.#keyless ??= new KeylessWatch(topic, partitions, this.#options.notice);
       // Of one that doesn't say so, holes are nothing to speak of.
       const compacted = await Promise.race([ended.then(() => true), log.isCompacted()]) ?? true;
       if (signal.aborted) return;
@@ -262,7 +265,9 @@ export class KafkaGroup {
       eachBatchAutoResolve: false,
       eachBatch: ({ batch, resolveOffset, isStale }) => {
         // Kafkajs' own type leaves out what it has inside.
-        if (!isStale() && assignment.accept(batch as unknown as FetchedBatch)) {
+        const fetched = batch as unknown as FetchedBatch;
+        if (!isStale() && assignment.accept(fetched)) {
+          this.#keyless?.see(fetched);
           resolveOffset(batch.lastOffset());
         }
         return Promise.resolve();
