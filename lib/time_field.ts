@@ -22,6 +22,7 @@ import {
   NANOSECOND_DIGITS,
   type TimeReading,
 } from "./time_agreement.ts";
+import { isWholeNumber } from "./whole_number.ts";
 
 /** A field that gives a time. */
 export interface TimeField {
@@ -61,7 +62,7 @@ function timeFields(name: string, options: { nullIsAbsent: boolean }): readonly 
  * Reads a field's value.
  *
  * @param value as `JSON.parse` gave it
- * @param source the value as it was written, needed only of a number that is no safe integer
+ * @param source the value as it was written, needed only of a number
  * @returns null where it is no time of this field
  */
 export function readTime(field: TimeField, value: unknown, source: string): TimeReading | null {
@@ -100,7 +101,8 @@ function readInteger(digits: number, value: unknown, source: string): TimeReadin
 function integerOf(value: unknown, source: string): bigint | null {
   if (typeof value === "string") return /^[0-9]{1,20}$/.test(value) ? BigInt(value) : null;
   if (typeof value !== "number") return null;
-  if (Number.isSafeInteger(value)) return BigInt(value);
+  if (Number.isSafeInteger(value)) return isWholeNumber(source) ? BigInt(value) : null;
+  // Past 2^53 it is read from its digits.
   if (!/^-?[0-9]+$/.test(source)) return null;
   if (source.length <= DIGITS_MAX + 1) return BigInt(source);
   return source.startsWith("-") ? -(10n ** BigInt(DIGITS_MAX + 1)) : 10n ** BigInt(DIGITS_MAX + 1);

@@ -26,6 +26,7 @@ import { KIND_HEARTBEAT, KIND_NAMES, parseKind } from "./kind.ts";
 import { nearest } from "./nearest.ts";
 import { agreeOn, type TimeReading } from "./time_agreement.ts";
 import { EVENT_TIME_FIELDS, hintOfUnit, INGEST_TIME_FIELDS, readTime, type TimeField } from "./time_field.ts";
+import { isWholeNumber } from "./whole_number.ts";
 
 const encoder = new TextEncoder();
 const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -151,9 +152,7 @@ export class TransitionParser {
     for (const field of fields) {
       const value = members[field.key];
       if (value === undefined || (value === null && field.nullIsAbsent)) continue;
-      // Numbers past 2^53 are read from their digits.
-      const needsSource = typeof value === "number" && !Number.isSafeInteger(value);
-      const reading = readTime(field, value, needsSource ? this.#sourceOf(field.key) : "");
+      const reading = readTime(field, value, typeof value === "number" ? this.#sourceOf(field.key) : "");
       if (reading === null) {
         const hint = hintOfUnit(fields, value, this.#sourceOf(field.key));
         return this.#refuseValue("INVALID_TIME", field.key, field.expected, hint);
@@ -186,7 +185,8 @@ export class TransitionParser {
 
   #readSeq(seq: unknown): DeadLetterReason | null {
     if (seq === undefined || seq === null) return null;
-    const isInteger = typeof seq === "number" && Number.isSafeInteger(seq) && seq >= 0;
+    const isInteger = typeof seq === "number" && Number.isSafeInteger(seq) && seq >= 0 &&
+      isWholeNumber(this.#sourceOf("seq"));
     const text = isInteger ? String(seq) : typeof seq === "string" ? seq : "";
     this.#result.seqStart = this.#gatheredBytes;
     if (!this.#gather(text, SEQ_BYTES_MAX)) {
