@@ -15,7 +15,7 @@ import { isSameFile } from "./adapters/distinct_files.ts";
 import { LineReader } from "./adapters/line_reader.ts";
 import { NdjsonReplayTarget } from "./adapters/ndjson_replay_target.ts";
 import { SystemClock } from "./adapters/system_clock.ts";
-import { onSignal, readLines, say, write } from "./adapters/system_process.ts";
+import { endAtSignals, onSignal, readLines, say, write } from "./adapters/system_process.ts";
 import { parseArguments } from "./commands/arguments.ts";
 import { audit } from "./commands/audit.ts";
 import { loadConfig } from "./commands/configuration.ts";
@@ -26,6 +26,10 @@ import { key } from "./commands/key.ts";
 import { listDeadLetters } from "./commands/list_dead_letters.ts";
 import { replayDeadLetters } from "./commands/replay_dead_letters.ts";
 import { printConfig, run } from "./commands/run.ts";
+import { StateMismatchError } from "./split_actor.ts";
+
+/** What is wrong with the command line or the configuration, its state's one included. */
+const REFUSALS = [UsageError, ConfigError, StateMismatchError] as const;
 
 /** What `--version` prints. */
 const VERSION = "0.1.0";
@@ -33,6 +37,8 @@ const VERSION = "0.1.0";
 /** Runs a command line; returns the exit status. */
 async function main(words: readonly string[]): Promise<number> {
   const asked = parseArguments(words);
+  // What it loads before it can be told to stop takes half a second.
+  if (asked.command === "run") endAtSignals();
   const config = "config" in asked ? await loadConfig(asked.config, Deno.readTextFile) : null;
   switch (asked.command) {
     case "help":
@@ -42,7 +48,7 @@ async function main(words: readonly string[]): Promise<number> {
       await write(`fencepost ${VERSION}\n`);
       return 0;
     case "audit":
-      return await audit(asked, { readLines, write });
+      return await audit(asked, { readLines, isSameFile, write });
     case "key":
       return await key(asked, (config as NonNullable<typeof config>).identity, { readLines, write, say });
     case "dead-letters list":
@@ -107,7 +113,7 @@ if (import.meta.main) {
   try {
     status = await main(Deno.args);
   } catch (error) {
-    status = error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
+    status = REFUSALS.some((kind) => error instanceof kind) ? 2 : 1;
     say(`fencepost: ${oneLine(error)}\n`);
   }
   // A read of an idle pipe can't be taken back and would keep the process alive.

@@ -183,6 +183,7 @@ export class SplitActor {
       guardUs: config.identity.guardUs,
       partitions: config.partitions,
       sourceKind: source.kind,
+      ...(config.source.type === "kafka" ? { group: config.source.group } : {}),
     }, config.dwell);
     this.#waiting = new SharedCount(config.dwell.waitingCapacity);
     this.#pieceRecords = Math.max(1, Math.min(PIECE_RECORDS, Math.floor(config.mailbox.capacity / 2)));
@@ -810,10 +811,22 @@ function checkIdentity(
   compare("identity.guard", formatDuration(written.guardUs), formatDuration(config.identity.guardUs));
   compare("partitions", written.partitions, config.partitions);
   compare("source.type", written.sourceKind, sourceKind);
-  if (differences.length === 0) return;
+  if (differences.length === 0) {
+    checkGroup(written.group, config, store);
+    return;
+  }
   throw new StateMismatchError(
     `The state in ${store} was written with another configuration: ${differences.join(", ")}. ` +
       "Set it back, or name another checkpoint.path (--state) to begin afresh",
+  );
+}
+
+/** Each of two groups reads all records: over one state, each would go on behind what only the other has read. */
+function checkGroup(written: string | undefined, { source, deployment }: Config, store: string): void {
+  if (source.type !== "kafka" || written === undefined || written === source.group) return;
+  throw new StateMismatchError(
+    `The state in ${store} is of group ${written}, and source.group is ${source.group}: two groups would share one state ` +
+      `and each miss what the other reads. Give this one another deployment than ${deployment}, or set source.group back`,
   );
 }
 

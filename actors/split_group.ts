@@ -6,8 +6,11 @@
  *        ▲                 ▲                                          ├─ the world was away: once more, after a pause
  *        │                 ╰──────────────────────────────────────────┤
  *   consumer group ◀─ revoked(source) waits for "stopped" ────────────┼─ fenced: another process has it, let go
- *                                                                     ╰─ can't be gone on with: the process ends
+ *                                                                     ╰─ can't be gone on with, and is ours: the process ends
  * ```
+ *
+ * **Whether it is ours** the group is asked before a failure ends the process: what another process has by now may look
+ * wrong to one that has lost it and has not heard of that.
  *
  * A split is never mended in place: whatever a port rejected, the split is thrown away whole and opened anew from its
  * checkpoint, since what the rejected call did is unknown. How often, and how long it waits: split_retries.ts.
@@ -18,7 +21,7 @@ import { AssertionFailed } from "../lib/assert.ts";
 import type { Clock, Source } from "./ports.ts";
 import { continueReport } from "./report_sums.ts";
 import { type Opened, SplitActor, type SplitParts, type SplitReport } from "./split_actor.ts";
-import { SplitRetries } from "./split_retries.ts";
+import { FENCED_US, SplitRetries } from "./split_retries.ts";
 
 /** What a group of splits works with. */
 export interface SplitGroupOptions {
@@ -28,6 +31,8 @@ export interface SplitGroupOptions {
   readonly notice: (message: string) => void;
   /** Whether a refusal may be an outage in disguise: it is tried for a while before it is believed. */
   readonly mayPass: (error: unknown) => boolean;
+  /** Rejects where another process may have the source's partition by now. */
+  readonly confirm: (source: Source) => Promise<void>;
   /** Told each time a split has opened. */
   readonly opened: (name: string, opened: Opened, report: SplitReport) => void;
 }
@@ -111,9 +116,14 @@ export class SplitGroup {
           notice(`${name}: ${(error as Error).message}; let go of without its last checkpoint`);
           return;
         }
-        const pauseUs = retries.failed(error, split.report().checkpoints);
+        const { pauseUs, why } = await this.#pauseAfter(
+          () => retries.failed(error, split.report().checkpoints),
+          source,
+        );
         notice(
-          `${name}: ${(error as Error).message}; going on from the last checkpoint in ${pauseUs / 1e6} s`,
+          `${name}: ${(error as Error).message}${why}; going on from the last checkpoint in ${
+            pauseUs / 1e6
+          } s`,
         );
         await this.#pause(pauseUs, member);
       } finally {
@@ -122,6 +132,24 @@ export class SplitGroup {
         parts.pairBound.add(-parts.pairBound.value);
         for (const port of [parts.source, parts.sink, parts.deadLetters, parts.store]) port.close();
       }
+    }
+  }
+
+  /** How long to wait after a failure; throws what the partition is given up with, if it is still ours. */
+  async #pauseAfter(
+    judge: () => number,
+    source: Source,
+  ): Promise<{ readonly pauseUs: number; readonly why: string }> {
+    try {
+      return { pauseUs: judge(), why: "" };
+    } catch (final) {
+      try {
+        await this.#options.confirm(source);
+      } catch {
+        // As after a fence: to open it at once might take it from the other.
+        return { pauseUs: FENCED_US, why: " (another process may have it by now)" };
+      }
+      throw final;
     }
   }
 

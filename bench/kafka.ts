@@ -18,6 +18,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Admin, Kafka, logLevel, Partitioners } from "kafkajs";
+import { mendKafkajs } from "../actors/adapters/kafka/mend_kafkajs.ts";
+import { KafkaRun } from "../tests/kafka/kafka_run.ts";
 import { type KafkaBroker, startKafka } from "../tests/support/kafka_broker.ts";
 import { cpuSecondsOf } from "./engine/processes.ts";
 import { Report } from "./engine/report.ts";
@@ -113,27 +115,25 @@ async function measure({ admin }: World, output: string, args: readonly string[]
   };
 }
 
-/** The command line of a run over topics, with a state of its own; its group has the name of the deployment. */
-async function configure(world: World, input: string, output: string, group: string): Promise<string[]> {
-  const config = join(world.directory, `${group}.json`);
-  await Deno.writeTextFile(
-    config,
-    JSON.stringify({
-      deployment: group,
-      kafka: { brokers: world.broker.brokers },
-      source: { type: "kafka", topic: input, group },
-      sink: { type: "kafka", topic: output },
-      dead_letters: { type: "kafka", topic: await world.broker.topic(PARTITIONS) },
-      checkpoint: { path: `kafka:state-${group}` },
-    }),
-  );
-  return [root("actors/main.ts"), "run", "--summary", "json", "--config", config];
+/** The configuration of a run over topics, with a state of its own; its group has the name of the deployment. */
+async function configOf({ broker }: World, input: string, output: string, group: string): Promise<unknown> {
+  return {
+    deployment: group,
+    kafka: { brokers: broker.brokers },
+    source: { type: "kafka", topic: input, group },
+    sink: { type: "kafka", topic: output },
+    dead_letters: { type: "kafka", topic: await broker.topic(PARTITIONS) },
+    checkpoint: { path: `kafka:state-${group}` },
+  };
 }
 
 async function runFencepost(world: World): Promise<Took> {
   const output = await world.broker.topic(PARTITIONS);
   const group = crypto.randomUUID().slice(0, 8);
-  return await measure(world, output, await configure(world, world.input, output, group));
+  const config = join(world.directory, `${group}.json`);
+  await Deno.writeTextFile(config, JSON.stringify(await configOf(world, world.input, output, group)));
+  const args = [root("actors/main.ts"), "run", "--summary", "json", "--config", config];
+  return await measure(world, output, args);
 }
 
 async function handOver(world: World, report: Report, { dwells, rounds }: Numbers): Promise<void> {
@@ -141,10 +141,10 @@ async function handOver(world: World, report: Report, { dwells, rounds }: Number
     `hand-over: a partition with ${dwells} pending dwells, from SIGTERM until another goes on with it`,
   );
   const [input, output] = [await world.broker.topic(1), await world.broker.topic(1)];
-  const args = await configure(world, input, output, input);
+  const config = await configOf(world, input, output, input);
   const seconds = await measureHandOvers({
     ...{ brokers: world.broker.brokers, admin: world.admin, input, output, dwells, rounds },
-    start: () => spawn(args),
+    start: () => KafkaRun.start(world.directory, config),
   });
   const name = "SIGTERM until the other goes on";
   report.add({ part: "hand-over", name, unit: "s", rounds: seconds, target: HAND_OVER_SECONDS });
@@ -235,6 +235,8 @@ async function main(): Promise<void> {
     rounds: numberAfter("--rounds", 3),
   };
   const only = onlyPart();
+  // Before the first client: an idle connection's timer is a warning of Node's each.
+  mendKafkajs();
   const broker = await startKafka();
   if (broker === null) Deno.exit(1);
   const admin = new Kafka({ brokers: [...broker.brokers], logLevel: logLevel.NOTHING }).admin();

@@ -73,6 +73,8 @@ export interface StateIdentity {
   readonly partitions: number;
   /** Kind of the source: its positions mean nothing to another. */
   readonly sourceKind: string;
+  /** The consumer group that reads the source; none where there is none, nor in a state of before it was kept. */
+  readonly group?: string;
 }
 
 /** The part of a checkpoint that belongs to the split and not to a partition. */

@@ -24,6 +24,7 @@ import { setKey } from "./config_overlay.ts";
 import type { Json } from "./json.ts";
 import { checkHttp, HTTP_FIELD, type HttpConfig, LISTEN_DEFAULT } from "./http_config.ts";
 import { checkKafka, KAFKA_FIELD, type KafkaConfig } from "./kafka_config.ts";
+import { STATE_TOPIC, type StatePlace, statePlaceOf } from "./state_place.ts";
 import { formatDuration } from "./time.ts";
 
 /** A rule: the first whose fence pattern matches gives the thresholds. */
@@ -142,10 +143,20 @@ const rule = section<DwellRule>("", {
 /** Kafka's own bound of a topic's name. */
 const TOPIC_LENGTH_MAX = 249;
 const TOPIC_NAME = /^[a-zA-Z0-9._-]+$/;
-/** What a `checkpoint.path` that is a topic begins with. */
-const STATE_TOPIC = "kafka:";
+/** A directory that begins like an address is one that was mistyped; a single letter is a drive. */
+const SCHEME = /^[a-z][a-z0-9+.-]+:/i;
 /** A transactional id has the deployment, a topic and a partition in it. */
 const DEPLOYMENT_LENGTH_MAX = 200;
+
+/** A name with a slash would end where a topic begins: transactional ids and states are `deployment/topic-partition`. */
+const deployment: Field<string> = {
+  ...text("deployment", "fencepost", DEPLOYMENT_LENGTH_MAX),
+  read: (value, key) => {
+    const name = text("deployment", undefined, DEPLOYMENT_LENGTH_MAX).read(value, key);
+    if (name.includes("/")) throw configError(key, "must not have a slash", showValue(name));
+    return name;
+  },
+};
 
 /** The name of a topic; empty where there is none. */
 function topic(): Field<string> {
@@ -193,7 +204,7 @@ const SCHEMA = section<Config>("", {
     path: text("path", "fencepost-data"),
     intervalUs: duration("interval", "500ms", { min: "0s", max: "1d" }),
   }),
-  deployment: text("deployment", "fencepost", DEPLOYMENT_LENGTH_MAX),
+  deployment,
   kafka: KAFKA_FIELD,
   http: HTTP_FIELD,
   source: byType(
@@ -337,11 +348,6 @@ function checkThresholds({ dwell, identity }: Config): void {
   }
 }
 
-/** Whether a `checkpoint.path` is a directory of this host, and neither `kafka:TOPIC` nor a server's address. */
-export function isDirectoryPath(path: string): boolean {
-  return !/^(kafka:|https?:)/.test(path);
-}
-
 /** What Kafka's parts need of each other, and what does not go together. */
 function checkOutputs({ kafka, source, sink, deadLetters, checkpoint }: Config): void {
   if (kafka !== null) checkKafka(kafka);
@@ -367,34 +373,39 @@ function checkOutputs({ kafka, source, sink, deadLetters, checkpoint }: Config):
       );
     }
   }
-  if (source.type !== "kafka") {
-    if (!isDirectoryPath(checkpoint.path)) {
-      throw configError(
-        "checkpoint.path",
-        `must be a directory where source.type is "${source.type}"`,
-        showValue(checkpoint.path),
-      );
-    }
-    return;
-  }
+  const place = statePlaceOf(checkpoint.path);
+  checkPlace(place, { path: checkpoint.path, isKafka: source.type === "kafka" });
+  if (source.type !== "kafka") return;
   for (const [key, { type, path }] of [["sink", sink], ["dead_letters", deadLetters]] as const) {
     if (type === "kafka" || path.includes("{partition}")) continue;
     const reason =
       'must have {partition} in it where source.type is "kafka": each partition writes a file of its own';
     throw configError(`${key}.path`, reason, showValue(path));
   }
-  const state = checkpoint.path.startsWith(STATE_TOPIC) ? checkpoint.path.slice(STATE_TOPIC.length) : "";
-  if (checkpoint.path.startsWith(STATE_TOPIC) && !TOPIC_NAME.test(state)) {
-    const reason =
-      `must have a topic behind "${STATE_TOPIC}", of letters, digits, dots, dashes and underscores`;
-    throw configError("checkpoint.path", reason, showValue(checkpoint.path));
-  }
   refuseSame({
     "source.topic": source.topic,
     "sink.topic": sink.topic,
     "dead_letters.topic": deadLetters.topic,
-    "checkpoint.path": state,
+    "checkpoint.path": place.type === "topic" ? place.topic : "",
   });
+}
+
+/** Whether the state can be there. */
+function checkPlace(place: StatePlace, { path, isKafka }: { path: string; isKafka: boolean }): void {
+  const refuse = (reason: string): never => {
+    throw configError("checkpoint.path", reason, showValue(path));
+  };
+  if (place.type === "directory") {
+    if (!SCHEME.test(path)) return;
+    refuse(
+      `must be "${STATE_TOPIC}TOPIC", the http: or https: address of a Deno KV server, or a directory (with ./ before it ` +
+        "if it is really named so)",
+    );
+  }
+  if (!isKafka) refuse('must be a directory where source.type is not "kafka"');
+  if (place.type === "topic" && !TOPIC_NAME.test(place.topic)) {
+    refuse(`must have a topic behind "${STATE_TOPIC}", of letters, digits, dots, dashes and underscores`);
+  }
 }
 
 /** Triggers alone go to the output, and nothing is read that is written; devices such as `/dev/null` take anything. */

@@ -106,6 +106,9 @@ export function section<Value extends object>(name: string, fields: Fields<Value
   };
 }
 
+/** In place of a value that may be a secret. */
+export const NOT_SHOWN = "what is not shown";
+
 /** Keys that somebody may give a secret to. */
 const SECRET = /passw|secret|token|credential/i;
 
@@ -116,7 +119,7 @@ export function unknownKey(key: string, names: Iterable<string>, parent: string,
   return configError(
     key,
     `is not a key of the configuration${hint}`,
-    SECRET.test(key) ? "what is not shown" : value,
+    SECRET.test(key) ? NOT_SHOWN : value,
   );
 }
 
@@ -265,7 +268,11 @@ export function text(name: string, fallback: string | undefined, lengthMax = TEX
     fields: null,
     write: (value) => value,
     read(value, key) {
-      if (typeof value !== "string" || value === "") throw configError(key, "must be text", showValue(value));
+      if (typeof value !== "string") throw configError(key, "must be text", showValue(value));
+      if (value === "") {
+        const hint = fallback === undefined ? "" : `: leave it out for ${showValue(fallback)}`;
+        throw configError(key, `must not be empty${hint}`, showValue(value));
+      }
       if (value.length > lengthMax || !value.isWellFormed()) {
         throw configError(
           key,

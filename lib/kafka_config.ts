@@ -6,7 +6,16 @@
  *
  * @module
  */
-import { choice, configError, type Field, list, nullable, section, text } from "./config_fields.ts";
+import {
+  choice,
+  configError,
+  type Field,
+  list,
+  NOT_SHOWN,
+  nullable,
+  section,
+  text,
+} from "./config_fields.ts";
 
 /** See the module's header. */
 export interface KafkaConfig {
@@ -44,6 +53,17 @@ export interface KafkaSasl {
 
 const BROKERS_MAX = 100;
 
+/** The name of a variable of the environment. Where it is none, it may be the secret itself. */
+function variableName(name: string): Field<string> {
+  return {
+    ...text(name, undefined),
+    read(value, key) {
+      if (typeof value === "string" && /^[a-z_][a-z0-9_.-]{0,199}$/i.test(value)) return value;
+      throw configError(key, "must be the name of the environment's variable that has it", NOT_SHOWN);
+    },
+  };
+}
+
 /** Reads the section, null where it is not given. */
 export const KAFKA_FIELD: Field<KafkaConfig | null> = nullable(
   section<KafkaConfig>("kafka", {
@@ -61,7 +81,7 @@ export const KAFKA_FIELD: Field<KafkaConfig | null> = nullable(
         mechanism: choice("mechanism", ["plain", "scram-sha-256", "scram-sha-512"]),
         username: text("username", undefined, 500),
         passwordFile: nullable(text("password_file", undefined)),
-        passwordEnv: nullable(text("password_env", undefined, 200)),
+        passwordEnv: nullable(variableName("password_env")),
       }),
     ),
   }),

@@ -130,6 +130,9 @@ const KEY_HEADER = 2;
 /** Longest image of a row: see {@link PairTable.writeImage}. */
 export const IMAGE_BYTES_MAX: number = 4 + 3 + TIME_COLUMNS * 8 + 12 + SEQS * 8 + KEY_HEADER + 512;
 
+/** So far before SEEN a time takes four bytes: 71 minutes. */
+const NEAR_US_MAX = 2 ** 32 - 1;
+
 const IMAGE_LIVE = 1;
 const IMAGE_KEY = 2;
 const IMAGE_SEQS = 4;
@@ -361,11 +364,12 @@ export class PairTable {
   }
 
   /**
-   * Writes a row as a checkpoint keeps it, and clears its mark of having changed. Times equal to SEEN, most of them,
-   * and those that are 0 are not written out.
+   * Writes a row as a checkpoint keeps it, and clears its mark of having changed. Times equal to SEEN and those that are
+   * 0 are not written out, nor is the next deadline of a visit that goes on, which is computed anew.
    *
    * ```
    *   row u32 | form u8 | present u8 | like SEEN u8 | SEEN f64, other times | FLAGS u32 | TOLD, CONTRADICTED | seqs | ids
+   *   present, like SEEN     a bit each for the other times: neither: 0; like: SEEN; present: f64; both: u32, µs before SEEN
    * ```
    *
    * @param full with the ids, even where an older checkpoint has them
@@ -392,10 +396,15 @@ export class PairTable {
     at += 8;
     for (let column = 0; column < SEEN; column++) {
       const time = times[base + column] as number;
-      if (time === 0) continue;
-      if (time === seen) like |= 1 << column;
-      else {
-        present |= 1 << column;
+      if (time === 0 || (column === END && (flags & INSIDE) !== 0)) continue;
+      const beforeUs = seen - time;
+      if (beforeUs !== 0) present |= 1 << column;
+      if (beforeUs >= 0 && beforeUs <= NEAR_US_MAX) like |= 1 << column;
+      if (beforeUs === 0) continue;
+      if ((like & (1 << column)) !== 0) {
+        view.setUint32(at, beforeUs, true);
+        at += 4;
+      } else {
         view.setFloat64(at, time, true);
         at += 8;
       }
@@ -458,11 +467,18 @@ export class PairTable {
     at += 8;
     times[base + SEEN] = seen;
     for (let column = 0; column < SEEN; column++) {
+      const bit = 1 << column;
       let time = 0;
-      if ((like & (1 << column)) !== 0) time = seen;
-      else if ((present & (1 << column)) !== 0) {
-        time = view.getFloat64(at, true);
-        at += 8;
+      if ((like & bit) === 0) {
+        if ((present & bit) !== 0) {
+          time = view.getFloat64(at, true);
+          at += 8;
+        }
+      } else if ((present & bit) !== 0) {
+        time = seen - view.getUint32(at, true);
+        at += 4;
+      } else {
+        time = seen;
       }
       times[base + column] = time;
     }

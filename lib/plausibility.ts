@@ -12,6 +12,9 @@ import { formatDuration, formatTimestamp } from "./time.ts";
 /** No transition was before GPS devices reported them: 2000-01-01, in µs. */
 export const OLDEST_EVENT_TIME_US = 946_684_800_000_000;
 
+/** Nor was one that was meant after 2100-01-01, in µs. */
+const NEWEST_LIKELY_US = 4_102_444_800_000_000;
+
 /** What a record says of time, and what it is judged by. */
 export interface Times {
   /** Event time, µs. */
@@ -32,12 +35,19 @@ export interface Implausible {
   readonly detail: string;
 }
 
+/** Whether a time may be meant, for guesses at what was meant by another. */
+export function isLikely(us: number): boolean {
+  return us >= OLDEST_EVENT_TIME_US && us < NEWEST_LIKELY_US;
+}
+
 /** Judges a record's times; null where they can be. */
 export function judgeTimes(times: Times, limits: Config["time"]): Implausible | null {
   const { eventTimeUs, ingestTimeUs, dedupClockUs, wallUs } = times;
   const { maxFutureSkewUs, maxAgeUs } = limits;
   if (eventTimeUs < OLDEST_EVENT_TIME_US) {
-    return tooOld(`Event time ${formatTimestamp(eventTimeUs)} is before 2000-01-01`);
+    return tooOld(
+      `Event time ${formatTimestamp(eventTimeUs)} is before 2000-01-01${hintOfUnit(eventTimeUs)}`,
+    );
   }
   const carries = !Number.isNaN(ingestTimeUs);
   if (carries && ingestTimeUs - wallUs > maxFutureSkewUs) {
@@ -56,6 +66,13 @@ export function judgeTimes(times: Times, limits: Config["time"]): Implausible | 
     );
   }
   return null;
+}
+
+/** Seconds in a field of milliseconds, and the like. */
+function hintOfUnit(us: number): string {
+  const scale = [1e3, 1e6, 1e9].find((scale) => isLikely(us * scale));
+  if (scale === undefined) return "";
+  return `: times ${scale} it would be ${formatTimestamp(us * scale)}, so its unit may not be its field's`;
 }
 
 function tooOld(detail: string): Implausible {

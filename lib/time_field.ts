@@ -7,13 +7,22 @@
  * @module
  */
 import { writeAscii } from "./ascii.ts";
-import { END_OF_TIME_US, FIRST_TIME_US, fractionDigits, nanosecondsBelowUs, parseRfc3339 } from "./time.ts";
+import {
+  END_OF_TIME_US,
+  FIRST_TIME_US,
+  formatTimestamp,
+  fractionDigits,
+  nanosecondsBelowUs,
+  parseRfc3339,
+} from "./time.ts";
+import { isLikely } from "./plausibility.ts";
 import {
   MICROSECOND_DIGITS,
   MILLISECOND_DIGITS,
   NANOSECOND_DIGITS,
   type TimeReading,
 } from "./time_agreement.ts";
+import { isWholeNumber } from "./whole_number.ts";
 
 /** A field that gives a time. */
 export interface TimeField {
@@ -53,7 +62,7 @@ function timeFields(name: string, options: { nullIsAbsent: boolean }): readonly 
  * Reads a field's value.
  *
  * @param value as `JSON.parse` gave it
- * @param source the value as it was written, needed only of a number that is no safe integer
+ * @param source the value as it was written, needed only of a number
  * @returns null where it is no time of this field
  */
 export function readTime(field: TimeField, value: unknown, source: string): TimeReading | null {
@@ -65,6 +74,15 @@ export function readTime(field: TimeField, value: unknown, source: string): Time
   const us = parseRfc3339(bytes, 0, end);
   if (Number.isNaN(us)) return null;
   return { us, nanoseconds: nanosecondsBelowUs(bytes, 0, end), digits: fractionDigits(bytes, 0, end) };
+}
+
+/** In what other field a refused value would be a time of today's: in words, empty where in none. */
+export function hintOfUnit(fields: readonly TimeField[], value: unknown, source: string): string {
+  for (const field of fields) {
+    const us = readTime(field, value, source)?.us ?? NaN;
+    if (isLikely(us)) return ` (as ${field.key} it would be ${formatTimestamp(us)})`;
+  }
+  return "";
 }
 
 function readInteger(digits: number, value: unknown, source: string): TimeReading | null {
@@ -83,7 +101,8 @@ function readInteger(digits: number, value: unknown, source: string): TimeReadin
 function integerOf(value: unknown, source: string): bigint | null {
   if (typeof value === "string") return /^[0-9]{1,20}$/.test(value) ? BigInt(value) : null;
   if (typeof value !== "number") return null;
-  if (Number.isSafeInteger(value)) return BigInt(value);
+  if (Number.isSafeInteger(value)) return isWholeNumber(source) ? BigInt(value) : null;
+  // Past 2^53 it is read from its digits.
   if (!/^-?[0-9]+$/.test(source)) return null;
   if (source.length <= DIGITS_MAX + 1) return BigInt(source);
   return source.startsWith("-") ? -(10n ** BigInt(DIGITS_MAX + 1)) : 10n ** BigInt(DIGITS_MAX + 1);

@@ -22,13 +22,17 @@ import {
 } from "./decoded_transition.ts";
 import { type ByteRange, copyCompact, findMember } from "./json_member.ts";
 import { clip, describeJsonError, describeUtf8Error } from "./refusal.ts";
-import { KIND_HEARTBEAT, parseKind } from "./kind.ts";
+import { KIND_HEARTBEAT, KIND_NAMES, parseKind } from "./kind.ts";
+import { nearest } from "./nearest.ts";
 import { agreeOn, type TimeReading } from "./time_agreement.ts";
-import { EVENT_TIME_FIELDS, INGEST_TIME_FIELDS, readTime, type TimeField } from "./time_field.ts";
+import { EVENT_TIME_FIELDS, hintOfUnit, INGEST_TIME_FIELDS, readTime, type TimeField } from "./time_field.ts";
+import { isWholeNumber } from "./whole_number.ts";
 
 const encoder = new TextEncoder();
 const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const decoder = new TextDecoder();
+
+const KINDS = "ENTER, EXIT, DWELL, STALE or HEARTBEAT, or E, X or D";
 
 /** The members of a record. `JSON.parse` makes `__proto__` a member like any other. */
 type Members = Readonly<Record<string, unknown>>;
@@ -102,7 +106,11 @@ export class TransitionParser {
         return null;
       }
     }
-    return this.#refuseValue("INVALID_KIND", "kind", "ENTER, EXIT, DWELL, STALE or HEARTBEAT");
+    const meant = typeof kind === "string" && kind.length <= this.#kind.length
+      ? nearest(kind.toUpperCase(), KIND_NAMES)
+      : null;
+    const hint = meant === null ? "" : ` (did you mean ${meant}?)`;
+    return this.#refuseValue("INVALID_KIND", "kind", KINDS, hint);
   }
 
   #readIds(members: Members): DeadLetterReason | null {
@@ -144,10 +152,11 @@ export class TransitionParser {
     for (const field of fields) {
       const value = members[field.key];
       if (value === undefined || (value === null && field.nullIsAbsent)) continue;
-      // Numbers past 2^53 are read from their digits.
-      const needsSource = typeof value === "number" && !Number.isSafeInteger(value);
-      const reading = readTime(field, value, needsSource ? this.#sourceOf(field.key) : "");
-      if (reading === null) return this.#refuseValue("INVALID_TIME", field.key, field.expected);
+      const reading = readTime(field, value, typeof value === "number" ? this.#sourceOf(field.key) : "");
+      if (reading === null) {
+        const hint = hintOfUnit(fields, value, this.#sourceOf(field.key));
+        return this.#refuseValue("INVALID_TIME", field.key, field.expected, hint);
+      }
       const agreed: TimeReading | null = finest === null ? reading : agreeOn(finest, reading);
       if (agreed === null) {
         return this.#refuseValue("INVALID_TIME", field.key, "the same time as the fields before it");
@@ -176,7 +185,8 @@ export class TransitionParser {
 
   #readSeq(seq: unknown): DeadLetterReason | null {
     if (seq === undefined || seq === null) return null;
-    const isInteger = typeof seq === "number" && Number.isSafeInteger(seq) && seq >= 0;
+    const isInteger = typeof seq === "number" && Number.isSafeInteger(seq) && seq >= 0 &&
+      isWholeNumber(this.#sourceOf("seq"));
     const text = isInteger ? String(seq) : typeof seq === "string" ? seq : "";
     this.#result.seqStart = this.#gatheredBytes;
     if (!this.#gather(text, SEQ_BYTES_MAX)) {
@@ -231,8 +241,8 @@ export class TransitionParser {
     );
   }
 
-  #refuseValue(reason: DeadLetterReason, key: string, expected: string): DeadLetterReason {
-    return this.#refuse(reason, `${key} must be ${expected}, got ${clip(this.#sourceOf(key))}`);
+  #refuseValue(reason: DeadLetterReason, key: string, expected: string, hint = ""): DeadLetterReason {
+    return this.#refuse(reason, `${key} must be ${expected}, got ${clip(this.#sourceOf(key))}${hint}`);
   }
 
   #refuse(reason: DeadLetterReason, detail: string): DeadLetterReason {

@@ -16,6 +16,9 @@
  * An output that somebody deletes or cuts short while it is written would go on taking lines that nobody will see. So a
  * `flush` looks whether it is all there before a checkpoint counts on it.
  *
+ * Two runs with states of their own on one file would each take the other's lines for its own, and cut them off. So the
+ * second is refused by a lock on the file, which nobody who reads it meets. (On Windows a lock would keep readers out.)
+ *
  * A write or sync that failed is final for this sink: how much of it arrived is unknown, and a later `fdatasync` that
  * succeeds says nothing of pages that an earlier one dropped. Opened again, the torn end is cut.
  *
@@ -26,6 +29,7 @@ import { assert } from "../../lib/assert.ts";
 import type { Json } from "../../lib/json.ts";
 import type { LineBatch, Sink } from "../ports.ts";
 import { endOfLastLine, readLines } from "./file_lines.ts";
+import { tryLock } from "./file_lock.ts";
 
 const LINE_END = Uint8Array.of(0x0a);
 
@@ -148,6 +152,9 @@ export class NdjsonSink implements Sink {
     }
     try {
       this.#file = await this.#openOrCreate(size === null);
+      if (await isLockedByAnother(this.#file)) {
+        throw new Error("another run is writing to it: stop that one first, or give another file");
+      }
       await this.#tidy(this.#file, same ? known.bytes : null);
     } catch (cause) {
       throw this.#cannotWrite(cause);
@@ -267,6 +274,16 @@ async function sizeOf(path: string): Promise<number | null> {
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return null;
     throw new Error(`Cannot write to ${path}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+async function isLockedByAnother(file: Deno.FsFile): Promise<boolean> {
+  if (Deno.build.os === "windows") return false;
+  try {
+    return !await tryLock(file);
+  } catch {
+    // Some network file systems have no locks; then nobody can tell.
+    return false;
   }
 }
 

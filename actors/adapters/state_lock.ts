@@ -11,9 +11,7 @@
  */
 import { join } from "node:path";
 import { UnavailableError } from "../ports.ts";
-
-/** How long a lock may take to be had where it can't be tried for. */
-const WAIT_MS = 500;
+import { tryLock } from "./file_lock.ts";
 
 /** Another process uses the directory, and may be done with it some time. */
 export class StateInUseError extends UnavailableError {
@@ -36,7 +34,7 @@ export class StateLock {
   static async take(directory: string): Promise<StateLock> {
     const file = await Deno.open(join(directory, "lock"), { read: true, write: true, create: true });
     try {
-      if (!await lock(file)) throw await heldBy(directory);
+      if (!await tryLock(file)) throw await heldBy(directory);
       await file.truncate(0);
       await file.write(new TextEncoder().encode(`${Deno.pid}\n`));
       return new StateLock(file);
@@ -48,24 +46,6 @@ export class StateLock {
 
   close(): void {
     this.#file.close();
-  }
-}
-
-/**
- * Deno 2.4 can only wait for a lock. There, one that was not had in time is still being waited for after this returned
- * false: whoever is refused should end the process.
- */
-async function lock(file: Deno.FsFile): Promise<boolean> {
-  const newer: Deno.FsFile & { tryLock?: (exclusive: boolean) => Promise<boolean> } = file;
-  if (newer.tryLock !== undefined) return await newer.tryLock(true);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), WAIT_MS);
-  });
-  try {
-    return await Promise.race([file.lock(true).then(() => true as const), late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -54,10 +54,22 @@ export function say(text: string): void {
   }
 }
 
+/** Until {@link onSignal} is called a signal ends the process at once, and well: nothing was taken yet. */
+export function endAtSignals(): void {
+  Deno.addSignalListener("SIGTERM", endAtOnce);
+  Deno.addSignalListener("SIGINT", endAtOnce);
+}
+
+function endAtOnce(): never {
+  Deno.exit(0);
+}
+
 /** Calls back at SIGTERM and SIGINT until the returned function is called. */
 export function onSignal(callback: () => void): () => void {
   Deno.addSignalListener("SIGTERM", callback);
   Deno.addSignalListener("SIGINT", callback);
+  Deno.removeSignalListener("SIGTERM", endAtOnce);
+  Deno.removeSignalListener("SIGINT", endAtOnce);
   return () => {
     Deno.removeSignalListener("SIGTERM", callback);
     Deno.removeSignalListener("SIGINT", callback);

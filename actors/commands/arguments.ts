@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { isDirectoryPath } from "../../lib/config.ts";
 import type { Json } from "../../lib/json.ts";
 import { nearest } from "../../lib/nearest.ts";
+import { statePlaceOf } from "../../lib/state_place.ts";
 import { parseDuration } from "../../lib/time.ts";
 import { type Command, COMMANDS } from "./command_table.ts";
 import {
@@ -191,7 +191,7 @@ function serveArguments(given: GivenFlags): RunArguments {
 
 /** A directory has room for the dead letters, too. */
 function deadLettersInState(state: string | null): Setting[] {
-  if (state === null || !isDirectoryPath(state)) return [];
+  if (state === null || statePlaceOf(state).type !== "directory") return [];
   const unlessGiven = ["dead_letters.path", "dead_letters.topic"];
   return [{ key: "dead_letters.path", value: inDirectory(state, "dead-letters.ndjson"), unlessGiven }];
 }

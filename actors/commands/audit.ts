@@ -6,12 +6,15 @@
 import { Audit } from "../../lib/audit.ts";
 import type { AuditFinding, AuditSummary } from "../../lib/audit_finding.ts";
 import type { AuditArguments } from "./arguments.ts";
+import { counted } from "./counted.ts";
 import { UsageError } from "./flags.ts";
 
 /** What the command needs of the process it runs in. */
 export interface AuditEnvironment {
   /** The lines of a file, `-` being stdin, without their line ends. */
   readonly readLines: (path: string) => AsyncIterable<Uint8Array>;
+  /** Whether two paths lead to the same file. */
+  readonly isSameFile: (one: string, other: string) => Promise<boolean>;
   /** Writes to stdout. */
   readonly write: (text: string) => Promise<void>;
 }
@@ -20,12 +23,13 @@ export interface AuditEnvironment {
  * Runs the command.
  *
  * @returns the exit status: 1 where something was found, else 0
- * @throws {UsageError} where a file can't be read, or none of the lines is a trigger
+ * @throws {UsageError} where a file can't be read or is given twice, or none of the lines is a trigger
  */
 export async function audit(
   { paths, bucketUs, limit, json }: Omit<AuditArguments, "command">,
-  { readLines, write }: AuditEnvironment,
+  { readLines, isSameFile, write }: AuditEnvironment,
 ): Promise<number> {
+  await refuseRepeated(paths, isSameFile);
   const report = new Audit(bucketUs);
   let found = 0;
   for (const path of paths) {
@@ -42,6 +46,19 @@ export async function audit(
     throw new UsageError(`Cannot audit ${paths.join(", ")}: there are lines, and none of them is a trigger`);
   }
   return found > 0 ? 1 : 0;
+}
+
+/** All triggers of a file that is read twice would be duplicates. */
+async function refuseRepeated(
+  paths: readonly string[],
+  isSameFile: AuditEnvironment["isSameFile"],
+): Promise<void> {
+  for (const [i, path] of paths.entries()) {
+    for (const other of paths.slice(0, i)) {
+      if (path === other) throw new UsageError(`${path} is given twice`);
+      if (await isSameFile(path, other)) throw new UsageError(`${path} is the same file as ${other}`);
+    }
+  }
 }
 
 async function* readable(path: string, readLines: AuditEnvironment["readLines"]): AsyncIterable<Uint8Array> {
@@ -70,7 +87,9 @@ function summaryText(
 ): string {
   const found = repeated_ids + close_pairs;
   const lines = [
-    `${triggers} triggers: ${repeated_ids} ids that occur again, ${close_pairs} suspiciously close`,
+    `${
+      counted(triggers, "trigger")
+    }: ${repeated_ids} ids that occur again, ${close_pairs} suspiciously close`,
     ...(found > limit ? [`${found - limit} findings are not shown; see --limit`] : []),
     ...(other_lines > 0 ? [`lines that are no triggers: ${other_lines}`] : []),
   ];

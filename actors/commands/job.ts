@@ -4,6 +4,7 @@
  * @module
  */
 import type { Opened, SplitParts, SplitReport } from "../split_actor.ts";
+import { counted } from "./counted.ts";
 
 /** What is the same for every split of a process. */
 export type CommonParts = Pick<SplitParts, "config" | "clock" | "ticker" | "identity" | "rules" | "notice">;
@@ -21,11 +22,11 @@ export interface Job {
 /** What a split has gone on with, for the line that says that it did. */
 export function describeState(report: SplitReport, { readBack }: Opened): string {
   const known = [
-    `${report.read} records read`,
-    `${report.pairs} pairs`,
-    `${report.pendingDwells} pending dwells`,
-    `${report.windowIds} ids in the window`,
+    `${counted(report.read, "record")} read`,
+    counted(report.pairs, "pair"),
+    counted(report.pendingDwells, "pending dwell"),
+    `${counted(report.windowIds, "id")} in the window`,
   ];
-  if (readBack > 0) known.push(`${readBack} lines read back from the outputs`);
+  if (readBack > 0) known.push(`${counted(readBack, "line")} read back from the outputs`);
   return known.join(", ");
 }

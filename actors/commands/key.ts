@@ -21,7 +21,7 @@ import {
   Identity,
 } from "../../lib/identity.ts";
 import type { Json } from "../../lib/json.ts";
-import { type Kind, KIND_DWELL, KIND_ENTER, KIND_EXIT, KIND_NAMES } from "../../lib/kind.ts";
+import { type Kind, KIND_DWELL, KIND_ENTER, KIND_EXIT, KIND_HEARTBEAT, KIND_NAMES } from "../../lib/kind.ts";
 import { formatDuration, formatTimestamp } from "../../lib/time.ts";
 import { TransitionDecoder } from "../../lib/transition.ts";
 import type { Code, KeyArguments } from "./arguments.ts";
@@ -95,7 +95,7 @@ export async function key(
     } else {
       refused++;
       if (!("path" in transitions)) throw new UsageError(`This is no transition: ${refusal}`);
-      say(`Line ${line} is no transition: ${refusal}\n`);
+      say(`fencepost: Line ${line} is no transition: ${refusal}\n`);
     }
   }
   return refused > 0 ? 1 : 0;
@@ -137,12 +137,13 @@ class KeyDescriber {
   text(forced: Code | null): string {
     const { kind, eventTimeUs } = this.#decoder;
     const code = this.#code(forced);
-    const pair = `${JSON.stringify(this.#device())} ${JSON.stringify(this.#fence())}`;
     const ids = this.#ids(code);
-    const head = `${kindName(kind, code)} ${pair} ${formatTimestamp(eventTimeUs)}, ${
-      CODE_WORDS[code ?? "none"]
-    }\n`;
-    return head +
+    // A heartbeat is no pair's.
+    const pair = kind === KIND_HEARTBEAT
+      ? []
+      : [JSON.stringify(this.#device()), JSON.stringify(this.#fence())];
+    const words = [kindName(kind, code), ...pair, formatTimestamp(eventTimeUs)];
+    return `${words.join(" ")}, ${CODE_WORDS[code ?? "none"]}\n` +
       ids.map(({ slot, id, material, about }) =>
         `  ${slot === "edge" ? "edge" : "id  "}  ${id}  ${about}\n        of ${JSON.stringify(material)}\n`
       ).join("");

@@ -6,6 +6,7 @@
 import type { Config } from "../../lib/config.ts";
 import { DEAD_LETTER_REASONS, type DeadLetterReason } from "../../lib/dead_letter.ts";
 import { formatTimestamp } from "../../lib/time.ts";
+import { counted } from "./counted.ts";
 import type { ListDeadLettersArguments } from "./dead_letters_arguments.ts";
 import { type DeadLettersEnvironment, DeadLettersInput, type FoundDeadLetter } from "./dead_letters_input.ts";
 import { printable } from "./printable.ts";
@@ -74,7 +75,7 @@ function summaryJson(counts: ReadonlyMap<DeadLetterReason, number>, input: DeadL
 function summaryText(counts: ReadonlyMap<DeadLetterReason, number>, input: DeadLettersInput): string {
   const all = total(counts) + input.passedOver;
   const lines = [
-    `${total(counts)} dead letters${input.passedOver > 0 ? ` of ${all}` : ""}`,
+    `${counted(total(counts), "dead letter")}${input.passedOver > 0 ? ` of ${all}` : ""}`,
     ...inOrder(counts).map(([reason, count]) => `  ${reason.padEnd(COLUMN)}${count}`),
     ...(input.damaged > 0 ? [`lines that are no dead letters: ${input.damaged}`] : []),
   ];

@@ -17,6 +17,7 @@ import type { StoredDeadLetter } from "../../lib/dead_letter_line.ts";
 import { ReplayJudge, type ReplayRefusal } from "../../lib/replay.ts";
 import type { PlaceBy } from "../../lib/replay_place.ts";
 import type { ReplayTarget } from "../replay_target.ts";
+import { counted } from "./counted.ts";
 import type { ReplayDeadLettersArguments } from "./dead_letters_arguments.ts";
 import {
   type DeadLettersEnvironment,
@@ -127,7 +128,7 @@ function summaryText(
     readonly dryRun: boolean;
   },
 ): string {
-  const lines = [`${sent} records ${dryRun ? "would be sent" : "sent"} to ${to}`];
+  const lines = [`${counted(sent, "record")} ${dryRun ? "would be sent" : "sent"} to ${to}`];
   for (const [because, words] of Object.entries(WORDS) as [Because, string][]) {
     const count = refused.get(because);
     if (count !== undefined) lines.push(`${count} not: ${words}`);

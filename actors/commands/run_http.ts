@@ -38,6 +38,8 @@ export class HttpJob implements Job {
       notice,
       parts: () => this.#splitParts(),
       mayPass: () => false,
+      // Nobody else can have it.
+      confirm: () => Promise.resolve(),
       opened: (_name, opened, report) => {
         if (!opened.resumed) return;
         notice(

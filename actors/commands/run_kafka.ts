@@ -41,6 +41,7 @@ export class KafkaJob implements Job {
     const ports = new PartitionPorts(kafka, this.#parts.config);
     await this.#reach(ports);
     if (this.#stopping.signal.aborted) return;
+    await Promise.race([ports.warn(notice), this.#stopped()]);
     if (!ports.isShared) {
       notice(
         `The state is in ${checkpoint.path}, on this host alone: start no other host in group ${group}, or give ` +
@@ -52,6 +53,7 @@ export class KafkaJob implements Job {
       notice,
       parts: (source) => this.#splitParts(source, ports),
       mayPass: isMissing,
+      confirm: (source) => (source as KafkaPartitionSource).confirm(),
       opened: (name, opened, report) => {
         notice(`${name}: ${opened.resumed ? `going on (${describeState(report, opened)})` : "beginning"}`);
       },
@@ -99,7 +101,8 @@ export class KafkaJob implements Job {
     const { signal } = this.#stopping;
     for (let pauseUs = FIRST_PAUSE_US; !signal.aborted; pauseUs = Math.min(2 * pauseUs, PAUSE_US_MAX)) {
       try {
-        await ports.check();
+        // A broker that doesn't answer is not waited for: kafkajs would for ten seconds.
+        await Promise.race([ports.check(), this.#stopped()]);
         return;
       } catch (error) {
         if (!(error instanceof UnavailableError)) throw error;

@@ -8,8 +8,9 @@
  * @module
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { type Admin, Kafka, logLevel, type Message, Partitioners } from "kafkajs";
-import { valuesOf } from "../../tests/support/kafka_messages.ts";
+import type { Admin, Kafka, Message } from "kafkajs";
+import type { KafkaRun } from "../../tests/kafka/kafka_run.ts";
+import { clientOf, otherProducer, valuesOf } from "../../tests/support/kafka_messages.ts";
 
 const SEND_RECORDS = 2_000;
 const LOOK_MS = 100;
@@ -26,8 +27,8 @@ export interface HandOverOptions {
   readonly input: string;
   /** The output's, with one partition. */
   readonly output: string;
-  /** Starts a process of the group; it says what it does on stderr. */
-  start(): Deno.ChildProcess;
+  /** Starts a process of the group. */
+  start(): Promise<KafkaRun>;
   readonly dwells: number;
   readonly rounds: number;
 }
@@ -39,15 +40,15 @@ export interface HandOverOptions {
  * @throws {Error} where a process ends otherwise than it should, or a DWELL is missing or there twice
  */
 export async function measureHandOvers(options: HandOverOptions): Promise<number[]> {
-  const { admin, input, output, dwells, rounds } = options;
-  const kafka = new Kafka({ brokers: [...options.brokers], logLevel: logLevel.NOTHING });
+  const { brokers, admin, input, output, dwells, rounds } = options;
+  const kafka = clientOf(brokers);
   await send(kafka, input, enters(dwells));
-  let owner = new Member(options.start());
+  let owner = await options.start();
   const seconds: number[] = [];
   try {
     await until("the records are read", async () => await endOf(admin, output) >= dwells);
     for (let round = 0; round < rounds; round++) {
-      const next = new Member(options.start());
+      const next = await options.start();
       await until("the other has joined", async () => {
         const { groups } = await admin.describeGroups([input]);
         return groups[0]?.state === "Stable" && groups[0].members.length === 2;
@@ -55,51 +56,28 @@ export async function measureHandOvers(options: HandOverOptions): Promise<number
       const previous = owner;
       owner = next;
       const startedMs = performance.now();
-      const ended = previous.end();
+      const ended = endWell(previous);
       await next.says(GOING_ON);
       seconds.push((performance.now() - startedMs) / 1000);
       await ended;
     }
     const now = new Date().toISOString();
     await send(kafka, input, [{ key: null, value: JSON.stringify({ kind: "HEARTBEAT", event_time: now }) }]);
-    await until("all dwells are told", async () => (await dwellsIn(kafka, output)).size === dwells);
+    // The end counts the transactions' markers, too: what is read then may still lack a few.
+    await until(
+      "all dwells are told",
+      async () => await endOf(admin, output) >= 2 * dwells && (await dwellsIn(kafka, output)).size === dwells,
+    );
   } finally {
-    await owner.end();
+    await endWell(owner);
   }
   return seconds;
 }
 
-/** A process of the group. */
-class Member {
-  readonly #child: Deno.ChildProcess;
-  readonly #ended: Promise<void>;
-  #said = "";
-  #look = (): void => {};
-
-  constructor(child: Deno.ChildProcess) {
-    this.#child = child;
-    this.#ended = this.#listen();
-  }
-
-  /** Resolves when it has said something like this. */
-  async says(pattern: RegExp): Promise<void> {
-    while (!pattern.test(this.#said)) await new Promise<void>((resolve) => this.#look = resolve);
-  }
-
-  /** Tells it to end, and waits for that. */
-  async end(): Promise<void> {
-    this.#child.kill("SIGTERM");
-    await this.#ended;
-    const { code } = await this.#child.status;
-    if (code !== 0) throw new Error(`Cannot measure: a process has ended with ${code}: ${this.#said}`);
-  }
-
-  async #listen(): Promise<void> {
-    for await (const text of this.#child.stderr.pipeThrough(new TextDecoderStream())) {
-      this.#said += text;
-      this.#look();
-    }
-  }
+/** Tells a process to end, which it must do with status 0. */
+async function endWell(run: KafkaRun): Promise<void> {
+  const said = await run.end();
+  if (!said.startsWith("0: ")) throw new Error(`Cannot measure: a process has ended with ${said}`);
 }
 
 function enters(count: number): Message[] {
@@ -112,15 +90,11 @@ function enters(count: number): Message[] {
 }
 
 async function send(kafka: Kafka, topic: string, messages: readonly Message[]): Promise<void> {
-  const producer = kafka.producer({
-    idempotent: true,
-    createPartitioner: Partitioners.DefaultPartitioner,
+  await otherProducer(kafka, null, async (producer) => {
+    for (let from = 0; from < messages.length; from += SEND_RECORDS) {
+      await producer.send({ topic, messages: messages.slice(from, from + SEND_RECORDS), acks: -1 });
+    }
   });
-  await producer.connect();
-  for (let from = 0; from < messages.length; from += SEND_RECORDS) {
-    await producer.send({ topic, messages: messages.slice(from, from + SEND_RECORDS), acks: -1 });
-  }
-  await producer.disconnect();
 }
 
 async function endOf(admin: Admin, topic: string): Promise<number> {

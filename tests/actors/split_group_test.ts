@@ -57,7 +57,10 @@ interface Scene {
 }
 
 /** A group with one partition, not yet assigned, whose sink meets these faults one after the other. */
-async function makeScene(faults: readonly (Error | (() => Error))[] = []): Promise<Scene> {
+async function makeScene(
+  faults: readonly (Error | (() => Error))[] = [],
+  confirm: () => Promise<void> = () => Promise.resolve(),
+): Promise<Scene> {
   const world = new World();
   const pausesUs: number[] = [];
   const clock = new class extends SimulatedClock {
@@ -74,6 +77,7 @@ async function makeScene(faults: readonly (Error | (() => Error))[] = []): Promi
     notice: (message) => notices.push(message),
     opened: () => {},
     mayPass: () => false,
+    confirm,
     parts: () => ({
       ...common,
       source: new LogSource(world, LINES, { batchRecords: 6 }),
@@ -182,6 +186,27 @@ Deno.test("split group: what fails as a partition is let go of is said, and not 
     deepEqual(notices, [`records/0: ${error.message}; let go of without its last checkpoint`]);
     deepEqual(pausesUs, []);
   }
+});
+
+Deno.test("split group: no failure of a partition that may be another's ends the process, and it goes on if it is not", async () => {
+  const refusal = new Error("chunk 7 is missing");
+  let asked = 0;
+  const lost = await makeScene([refusal], () => {
+    asked++;
+    return Promise.reject(new Error("UNKNOWN_MEMBER_ID"));
+  });
+  lost.group.assigned(lost.source, "records/0");
+  for (let turns = 0; turns < 10; turns++) await quiesce();
+  await Promise.race([lost.group.failed, lost.group.revoked(lost.source)]);
+  equal(asked, 1);
+  deepEqual(lost.pausesUs, [FENCED_US]);
+  match(
+    lost.notices[0] as string,
+    /chunk 7 is missing \(another process may have it by now\); going on .* in 60 s/,
+  );
+  lost.world.restart("lost");
+  await runThrough({ partitions: 1 }, { world: lost.world, lines: LINES });
+  deepEqual(kindsIn(lost.world.triggers).toSorted(), await expectedKinds());
 });
 
 Deno.test("split group: what was done for a partition before it failed, and before it went, is still counted", async () => {

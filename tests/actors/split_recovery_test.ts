@@ -51,6 +51,26 @@ Deno.test("split: a state of another kind of source is refused", async () => {
   await rejects(split.open(), /source\.type was ndjson and is now kafka/);
 });
 
+Deno.test("split: a state of before groups were kept is taken by the first, and refused to any other from then on", async () => {
+  const ofGroup = (group: string): Json => ({
+    ...{ deployment: "fleet", kafka: { brokers: ["localhost:9092"] }, partitions: 16 },
+    source: { type: "kafka", topic: "t", group },
+    sink: { path: "{partition}" },
+    dead_letters: { path: "dead-{partition}" },
+  });
+  const world = new World();
+  await runThrough({}, { world, lines: comeAndGo(3) });
+  const { split } = await makeSplit(ofGroup("first"), { world, lines: comeAndGo(3) });
+  equal((await split.open()).resumed, true);
+  const other = await makeSplit(ofGroup("second"), { world, lines: comeAndGo(3) });
+  await rejects(
+    other.split.open(),
+    /of group first, and source\.group is second.*another deployment than fleet/,
+  );
+  const again = await makeSplit(ofGroup("first"), { world, lines: comeAndGo(3) });
+  equal((await again.split.open()).resumed, true);
+});
+
 /** One partition that remembers so many ids that they take a chunk of their own. */
 const ONE = { partitions: 1, identity: { ttl: "2h" } };
 

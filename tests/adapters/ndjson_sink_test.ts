@@ -337,3 +337,34 @@ Deno.test("NdjsonSink: a path that can't be a file is refused by name", async ()
     );
   });
 });
+
+Deno.test({
+  name:
+    "NdjsonSink: a second run on the same file is refused while the first writes, whatever leads there, and not after",
+  // Deno 2.4 can't try for a lock; there the refused one still waits for it.
+  ignore: !("tryLock" in Deno.FsFile.prototype) || Deno.build.os === "windows",
+  fn: async () => {
+    await withDirectory(async (directory) => {
+      const path = join(directory, "out.ndjson");
+      const link = join(directory, "link.ndjson");
+      const first = new NdjsonSink({ path });
+      await first.open(null);
+      await write(first, ["one"]);
+      const position = await first.flush();
+      await Deno.symlink(path, link);
+      // A torn line behind what the second knows is the first one's, which is writing it.
+      await first.write({ bytes: encoder.encode("tw"), byteLength: 2, count: 1 });
+      for (const [name, known] of [[path, null], [path, position], [link, null]] as const) {
+        await rejects(new NdjsonSink({ path: name }).open(known), {
+          message:
+            `Cannot write to ${name}: another run is writing to it: stop that one first, or give another file`,
+        });
+      }
+      await first.write({ bytes: encoder.encode("o\n"), byteLength: 2, count: 0 });
+      await first.flush();
+      strictEqual(await Deno.readTextFile(path), "one\ntwo\n");
+      first.close();
+      await withSink({ path, position }, async (sink) => deepStrictEqual(await readBack(sink), ["two"]));
+    });
+  },
+});

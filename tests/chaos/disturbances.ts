@@ -70,23 +70,25 @@ export async function joinAndLeave({ fleet, random }: Disturbed): Promise<number
 }
 
 /** The broker is killed in the middle of the work, and comes back. */
-export async function killBroker({ broker, random, progress }: Disturbed): Promise<number> {
-  await progress();
-  await wait(BETWEEN_MS, random);
-  await broker.kill();
-  await wait(AWAY_MS, random);
-  await broker.restart();
-  return 1;
+export function killBroker(disturbed: Disturbed): Promise<number> {
+  return killServer(disturbed.broker, disturbed);
 }
 
 /** The server that has the state is killed in the middle of the work, and comes back. */
-export async function killKv({ kv, random, progress }: Disturbed): Promise<number> {
-  assert(kv !== null, "the state is on a Deno KV server");
+export function killKv(disturbed: Disturbed): Promise<number> {
+  assert(disturbed.kv !== null, "the state is on a Deno KV server");
+  return killServer(disturbed.kv, disturbed);
+}
+
+async function killServer(
+  server: Pick<KafkaBroker | KvServer, "kill" | "restart">,
+  { random, progress }: Disturbed,
+): Promise<number> {
   await progress();
   await wait(BETWEEN_MS, random);
-  await kv.kill();
+  await server.kill();
   await wait(AWAY_MS, random);
-  await kv.restart();
+  await server.restart();
   return 1;
 }
 

@@ -49,8 +49,8 @@ class World {
       ]),
       ["TOPIC", this.state, "DESCRIBE_CONFIGS"],
       ["TOPIC", this.state, "CREATE"],
-      ["TRANSACTIONAL_ID", "tenant-7", "WRITE"],
-      ["TRANSACTIONAL_ID", "tenant-7", "DESCRIBE"],
+      ["TRANSACTIONAL_ID", "tenant-7/", "WRITE"],
+      ["TRANSACTIONAL_ID", "tenant-7/", "DESCRIBE"],
     ];
   }
 
@@ -112,7 +112,7 @@ for (
   const [kind, why] of [
     [
       "TRANSACTIONAL_ID",
-      /Cannot take over as tenant-7-.*: grant WRITE and DESCRIBE on the transactional ids/,
+      /Cannot take over as tenant-7\/.*: grant WRITE and DESCRIBE on the transactional ids/,
     ],
     ["GROUP", /Cannot read t-.* as group readers: the user may not: grant READ on the group/],
   ] as const

@@ -50,7 +50,8 @@ const DENIED = "the user may not: grant";
 const ON_TOPIC =
   `${DENIED} READ and DESCRIBE on topics that are read, WRITE, READ and DESCRIBE on those that are written ` +
   "(TOPIC_AUTHORIZATION_FAILED)";
-const ON_ID = `${DENIED} WRITE and DESCRIBE on the transactional ids that begin with the deployment's name ` +
+const ON_ID =
+  `${DENIED} WRITE and DESCRIBE on the transactional ids that begin with the deployment's name and a slash ` +
   "(TRANSACTIONAL_ID_AUTHORIZATION_FAILED)";
 const ON_GROUP = `${DENIED} READ on the group (GROUP_AUTHORIZATION_FAILED)`;
 
@@ -257,5 +258,24 @@ Deno.test({
       /can't be made \(TOPIC_AUTHORIZATION_FAILED\)\. Grant CREATE on it, or make it yourself\. Make it: /,
     );
     await asUser([...granted, ["TOPIC", "not-there", "CREATE"]], (kafka) => useState(kafka, "not-there"));
+  },
+});
+
+Deno.test({
+  name:
+    "KafkaSink: a topic that it wrote to before and may not read is refused, since a right can be granted",
+  ignore,
+  async fn() {
+    const position = { topic: stateTopic, partition: 0, offset: 0 };
+    const error = await failureOf(asUser(WRITING, async (kafka) => {
+      const of = { topic, partition: 0, transactionalId: newId(), cloudevents: false } as const;
+      const sink = new KafkaSink({ kafka, ...of, notice });
+      try {
+        await sink.open(position);
+      } finally {
+        sink.close();
+      }
+    }));
+    ok(error instanceof KafkaRefusedError && error.message.includes(ON_TOPIC), error.message);
   },
 });

@@ -4,6 +4,7 @@ import { runChaos } from "../chaos/kafka.ts";
 import { afterAll } from "../support/after_all.ts";
 import { inDirectory } from "../support/fencepost_process.ts";
 import { type KafkaBroker, startKafka } from "../support/kafka_broker.ts";
+import type { KvServer } from "../support/kv_server.ts";
 
 const broker = await startKafka();
 afterAll(async () => await broker?.stop());
@@ -30,15 +31,18 @@ Deno.test({
   },
 });
 
-Deno.test("chaos: somebody else's broker is not killed, and that is said", async () => {
+Deno.test("chaos: somebody else's broker or state server is not killed, and that is said", async () => {
   const said: string[] = [];
   const options = { ...parseChaosArguments([], 7), kills: 0, stops: 0, joins: 0 };
-  const theirs = { isOurs: false } as KafkaBroker;
-  deepEqual(
-    await runChaos(options, { broker: theirs, kv: null, directory: "", say: (text) => said.push(text) }),
-    [],
-  );
-  deepEqual(said, ["broker kills: left out, the broker is not ours to kill"]);
+  const theirs = {
+    ...{ broker: { isOurs: false } as KafkaBroker, kv: { isOurs: false } as KvServer },
+    ...{ directory: "", say: (text: string): void => void said.push(text) },
+  };
+  deepEqual(await runChaos(options, theirs), []);
+  deepEqual(said, [
+    "broker kills: left out, the server is not ours to kill",
+    "state server kills: left out, the server is not ours to kill",
+  ]);
 });
 
 Deno.test("parseChaosArguments: what is given, and what is refused", () => {

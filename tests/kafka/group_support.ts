@@ -40,6 +40,7 @@ export function fetched(
   const messages: FetchedMessage[] = seen.map((offset) => ({
     offset: String(offset),
     timestamp: String(1_700_000_000_000 + offset),
+    key: null,
     value: value === undefined ? new TextEncoder().encode(`record ${offset}`) : value(offset),
   }));
   const all = [...messages, ...new Array<null>(hidden).fill(null)];
@@ -103,7 +104,7 @@ export class TestMember {
 
   constructor(
     log: GroupLog,
-    options: Pick<KafkaGroupOptions, "kafka" | "topic" | "group" | "limits" | "startAt">,
+    options: Pick<KafkaGroupOptions, "kafka" | "topic" | "group" | "limits">,
   ) {
     this.#log = log;
     this.group = new KafkaGroup({

@@ -34,7 +34,10 @@ Deno.test("sortKafkaFailure: transactions that a broker never allows end it, and
   const type = "INVALID_TRANSACTION_TIMEOUT";
   // Brokers name a setting that there is not.
   const failure = Object.assign(new Error("(as configured by max.transaction.timeout.ms)"), { type });
-  const sorted = sortKafkaFailure(failure, "take over as fleet-t-0-state");
+  const sorted = sortKafkaFailure(failure, "take over as fleet/t-0-state");
   ok(sorted instanceof KafkaRefusedError);
-  match(sorted.message, /^Cannot take over as fleet-t-0-state: .* raise their transaction\.max\.timeout\.ms/);
+  match(
+    sorted.message,
+    /^Cannot take over as fleet\/t-0-state: .* raise their transaction\.max\.timeout\.ms/,
+  );
 });

@@ -336,6 +336,26 @@ test(
 );
 
 test(
+  "a partition is confirmed, and not to a member that has lost it and does not know that yet",
+  { partitions: 1 },
+  async ({ log, started, hangingClient }) => {
+    const sockets = new HangingSockets();
+    const limits = { sessionTimeoutMs: 1_500 };
+    const a = await started(limits, hangingClient(sockets));
+    await log.until(() => a.sources.size === 1);
+    const source = a.sources.get(0);
+    ok(source !== undefined);
+    await source.confirm();
+    sockets.hang("all");
+    const b = await started(limits);
+    await log.until(() => b.sources.size === 1);
+    const refused = rejects(source.confirm(), { type: "UNKNOWN_MEMBER_ID" });
+    sockets.goOn();
+    await refused;
+  },
+);
+
+test(
   "a consumer that hears of nothing any more is replaced",
   { partitions: 1 },
   async ({ log, started, produce, hangingClient }) => {

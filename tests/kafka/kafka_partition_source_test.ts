@@ -8,6 +8,7 @@ import {
   PROOF_US,
   type QueueMarks,
 } from "../../actors/adapters/kafka/kafka_partition_source.ts";
+import { parseKafkaPosition } from "../../actors/adapters/kafka/kafka_position.ts";
 import type { LogBounds } from "../../actors/adapters/kafka/log_cursor.ts";
 import { packBatch } from "../../actors/adapters/kafka/fetched_batch.ts";
 import { RECORD_BYTES_MAX } from "../../lib/decoded_transition.ts";
@@ -36,10 +37,9 @@ function makeWorld(options: {
   /** Whether the group confirms that the partition is this member's. */
   readonly isOurs?: boolean;
   readonly marks?: QueueMarks;
-  readonly startAt?: "start" | "end";
   readonly compacted?: boolean;
 } = {}): World {
-  const { bounds = { start: 0, end: 1e6 }, marks = NO_MARKS, startAt = "start", compacted = false } = options;
+  const { bounds = { start: 0, end: 1e6 }, marks = NO_MARKS, compacted = false } = options;
   const { committed = null, isOurs = true } = options;
   const clock = new StillClock();
   const notices: string[] = [];
@@ -49,11 +49,11 @@ function makeWorld(options: {
     partition: 0,
     clock,
     marks,
-    startAt,
     compacted,
     notice: (message) => notices.push(message),
     feed: {
       bounds: typeof bounds === "function" ? bounds : () => Promise.resolve(bounds),
+      recordAt: () => Promise.resolve(null),
       committed: () => Promise.resolve(committed),
       confirm: () => isOurs ? Promise.resolve() : Promise.reject(new Error("UNKNOWN_MEMBER_ID")),
       seek: (offset) => asked.push(`seek ${offset}`),
@@ -94,7 +94,8 @@ Deno.test("kafka_partition_source: a fetch becomes one buffer and its columns", 
   strictEqual(batch.count, seen.length);
   deepStrictEqual([...batch.offsets], seen);
   deepStrictEqual([...batch.lines], seen.map(() => 0));
-  deepStrictEqual(batch.position, { partition: 0, offset: 19 });
+  const { partition, offset, last } = parseKafkaPosition(batch.position);
+  deepStrictEqual([partition, offset, last?.offset, last?.timestampMs], [0, 19, 16, 1_700_000_000_016]);
   deepStrictEqual([...batch.ingestTimesUs ?? []], seen.map((offset) => (1_700_000_000_000 + offset) * 1000));
   seen.forEach((offset, i) => {
     const expected = (values.get(offset) ?? new Uint8Array(0)).subarray(0, RECORD_BYTES_MAX);
@@ -119,7 +120,6 @@ const OPENINGS: readonly {
   readonly name: string;
   readonly bounds: LogBounds;
   readonly position: Json;
-  readonly startAt?: "start" | "end";
   readonly outcome: "resumed" | "started";
   readonly seek: number;
   readonly missing?: number;
@@ -130,14 +130,6 @@ const OPENINGS: readonly {
     position: null,
     outcome: "started",
     seek: 5,
-  },
-  {
-    name: "no position, told to begin at the end",
-    bounds: { start: 5, end: 9 },
-    position: null,
-    startAt: "end",
-    outcome: "started",
-    seek: 9,
   },
   {
     name: "one before the log's start: a gap of one",
@@ -163,10 +155,9 @@ const OPENINGS: readonly {
     seek: 5,
   },
   {
-    name: "at the log's end, wherever it would begin without a position",
+    name: "at the log's end",
     bounds: { start: 5, end: 9 },
     position: { partition: 0, offset: 9 },
-    startAt: "end",
     outcome: "resumed",
     seek: 9,
   },
@@ -239,10 +230,8 @@ Deno.test("kafka_partition_source: what was fetched comes out in order, with the
   const first = await source.read(NEVER);
   const second = await source.read(NEVER);
   deepStrictEqual([...first?.offsets ?? [], ...second?.offsets ?? []], [0, 1, 2]);
-  deepStrictEqual([first?.position, second?.position], [{ partition: 0, offset: 2 }, {
-    partition: 0,
-    offset: 4,
-  }]);
+  const positions = [first, second].map((batch) => parseKafkaPosition(batch?.position ?? null));
+  deepStrictEqual(positions.map(({ offset, last }) => [offset, last?.offset]), [[2, 1], [4, 2]]);
 });
 
 Deno.test("kafka_partition_source: a read waits for a fetch, and an abort loses nothing", async () => {

@@ -9,7 +9,7 @@ import { ConfigResourceTypes } from "kafkajs";
 import { readDeadLetter } from "../../actors/adapters/kafka/kafka_dead_letters.ts";
 import { parseJsonObject } from "../../lib/json_object.ts";
 import { afterAll } from "../support/after_all.ts";
-import { inDirectory } from "../support/fencepost_process.ts";
+import { inDirectory, until } from "../support/fencepost_process.ts";
 import { startKafka } from "../support/kafka_broker.ts";
 import { clientOf, otherProducer, readAll, valuesOf } from "../support/kafka_messages.ts";
 import { KafkaRun } from "./kafka_run.ts";
@@ -17,8 +17,8 @@ import { KafkaRun } from "./kafka_run.ts";
 const broker = await startKafka();
 const ignore = broker === null;
 const kafka = clientOf(broker?.brokers ?? []);
-const newTopic = (configs: Record<string, string> = {}): Promise<string> =>
-  broker === null ? Promise.reject(new Error("There is no broker")) : broker.topic(1, configs);
+const newTopic = (configs: Record<string, string> = {}, partitions = 1): Promise<string> =>
+  broker === null ? Promise.reject(new Error("There is no broker")) : broker.topic(partitions, configs);
 
 afterAll(async () => await broker?.stop());
 
@@ -148,6 +148,42 @@ for (const which of ["triggers", "deadLetters"] as const) {
     },
   });
 }
+
+Deno.test({
+  name:
+    "run: records without a key are said, once, where they are spread over partitions; heartbeats need none",
+  ignore,
+  async fn() {
+    const beat = JSON.stringify({ kind: "HEARTBEAT", event_time_ms: NOW_MS });
+    const table: readonly (readonly [partitions: number, keys: boolean, said: number])[] = [
+      [2, false, 1],
+      [2, true, 0],
+      [1, false, 0],
+    ];
+    for (const [partitions, keys, said] of table) {
+      const topics = {
+        input: await newTopic({}, partitions),
+        triggers: await newTopic({}, partitions),
+        deadLetters: await newTopic(),
+      };
+      const lines = [0, 1, 2, 3].map((number) => transition(number, { device_id: `d${number}` }));
+      const messages = lines.map((value, i) => ({ value, ...(keys ? { key: `d${i}` } : {}) }));
+      await produce(topics.input, [{ value: beat }, { value: beat }, ...messages]);
+      await inDirectory(async (directory) => {
+        const run = await KafkaRun.start(directory, configOf(topics));
+        await until(async () => {
+          const all = Array.from(
+            { length: partitions },
+            (_, partition) => valuesOf(kafka, topics.triggers, { partition }),
+          );
+          return (await Promise.all(all)).flat().length === 4;
+        }, "four triggers");
+        const text = await run.end();
+        strictEqual(text.match(/have no key/g)?.length ?? 0, said, text);
+      });
+    }
+  },
+});
 
 function configOf(
   { input, triggers, deadLetters }: Record<"input" | "triggers" | "deadLetters", string>,

@@ -13,9 +13,6 @@ afterAll(async () => {
   await kv?.stop();
 });
 
-/** Somebody else's server is not ours to kill. */
-const IS_OURS = Deno.env.get("DENOKV_URL") === undefined;
-
 Deno.test({
   name:
     "chaos on a Deno KV server: kills, stops, a join and a leave, the server's death: each trigger and each dead letter " +
@@ -32,7 +29,7 @@ Deno.test({
         stops: 2,
         joins: 1,
         brokerKills: 0,
-        kvKills: IS_OURS ? 3 : 0,
+        kvKills: 3,
         records: 10_000,
       };
       const options = { ...parseChaosArguments(["--state", "kv"], 11), ...short };

@@ -102,7 +102,8 @@ Deno.test("parseConfig: what is refused, and the message", () => {
     [{ emit: "Arrival" }, 'emit must be "arrival" or "ordered", got "Arrival"'],
     [{ source: { live: "true" } }, 'source.live must be true or false, got "true"'],
     [{ source: { type: "sql" } }, 'source.type must be "ndjson" or "kafka", got "sql"'],
-    [{ source: { path: "" } }, 'source.path must be text, got ""'],
+    [{ source: { path: "" } }, 'source.path must not be empty: leave it out for "-", got ""'],
+    [{ source: { group: "" } }, 'source.group must not be empty: leave it out for "fencepost", got ""'],
     [{ source: { path: 7 } }, "source.path must be text, got 7"],
     [
       { identity: { bucket: 2 } },
@@ -375,6 +376,8 @@ Deno.test("parseConfig: what of Kafka is refused, and the message", () => {
   const brokers = ["b:1"];
   const sasl = { username: "u" };
   const cases: [Record<string, unknown>, string][] = [
+    [{ deployment: "a/b" }, 'deployment must not have a slash, got "a/b"'],
+    [{ deployment: "" }, 'deployment must not be empty, got ""'],
     [{ kafka: null }, 'kafka must be given where source.type is "kafka", got null'],
     [{ kafka: {} }, "kafka.brokers must be a list, got nothing"],
     [{ kafka: { brokers: [] } }, "kafka.brokers must name at least one broker, got []"],
@@ -395,6 +398,14 @@ Deno.test("parseConfig: what of Kafka is refused, and the message", () => {
     [
       { kafka: { brokers, sasl } },
       "kafka.sasl must have either password_file or password_env, got neither",
+    ],
+    [
+      { kafka: { brokers, sasl: { ...sasl, password_env: "hunter2!" } } },
+      "kafka.sasl.password_env must be the name of the environment's variable that has it, got what is not shown",
+    ],
+    [
+      { kafka: { brokers, sasl: { ...sasl, password_env: "h".repeat(201) } } },
+      "kafka.sasl.password_env must be the name of the environment's variable that has it, got what is not shown",
     ],
     [
       { kafka: { brokers, sasl: { ...sasl, password_file: "f", password_env: "e" } } },
@@ -439,15 +450,24 @@ Deno.test("parseConfig: what of Kafka is refused, and the message", () => {
       { checkpoint: { path: "kafka:" } },
       'checkpoint.path must have a topic behind "kafka:", of letters, digits, dots, dashes and underscores, got "kafka:"',
     ],
-    [{ source: {} }, 'sink.type must be "ndjson" where source.type is, got "kafka"'],
+    [{ source: {} }, 'sink.type must be "ndjson" where source.type is "ndjson", got "kafka"'],
     [
       { source: {}, sink: {}, dead_letters: {} },
-      'checkpoint.path must be a directory where source.type is "ndjson", got "kafka:state"',
+      'checkpoint.path must be a directory where source.type is not "kafka", got "kafka:state"',
     ],
   ];
   for (const [changes, message] of cases) {
     strictEqual(refusalOf(kafkaConfig(changes)), `Cannot read config: ${message}`);
   }
-  // A directory is no topic, whatever its name.
-  parseConfig(kafkaConfig({ checkpoint: { path: "transitions" } }));
+  for (const path of ["kafak:state", "htps://kv:4512", "KAFKA:state"]) {
+    strictEqual(
+      refusalOf(kafkaConfig({ checkpoint: { path } })),
+      'Cannot read config: checkpoint.path must be "kafka:TOPIC", the http: or https: address of a Deno KV server, or a ' +
+        `directory (with ./ before it if it is really named so), got "${path}"`,
+    );
+  }
+  // A directory is no topic, whatever its name; and some have a drive.
+  for (const path of ["transitions", "./kafak:state", "/var/kafak:state", "c:\\state", "c:state"]) {
+    parseConfig(kafkaConfig({ checkpoint: { path } }));
+  }
 });

@@ -7,6 +7,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { murmur2 } from "../../lib/murmur2.ts";
 import {
   CONTRADICTED,
+  END,
   ENTER,
   FLAGS,
   HAS_VISIT,
@@ -113,14 +114,20 @@ function setContent(table: PairTable, row: number, content: Content): void {
 
 function drawContent(random: () => number, withSeqs: boolean): Content {
   const seen = 1 + Math.floor(random() * 2 ** 51);
+  const flags = Math.floor(random() * 4) === 0 ? 0 : FLAGS_SET;
   const times = Array.from({ length: TIME_COLUMNS }, () => {
     const chance = random();
-    return chance < 0.3 ? 0 : chance < 0.6 ? seen : Math.floor(random() * 2 ** 51) + 0.0;
+    if (chance < 0.5) return chance < 0.25 ? 0 : seen;
+    // Around the bound of what takes four bytes, and on either side of SEEN.
+    if (chance < 0.8) return Math.max(0, seen - Math.floor((random() * 3 - 1) * 2 ** 32));
+    return Math.floor(random() * 2 ** 51);
   });
   times[SEEN] = seen;
+  // While a visit goes on this is its next deadline, which a restore computes anew.
+  if ((flags & INSIDE) !== 0) times[END] = 0;
   return {
     times,
-    flags: Math.floor(random() * 4) === 0 ? 0 : FLAGS_SET,
+    flags,
     told: random() < 0.5 ? 0 : Math.floor(random() * 2 ** 32) | 0,
     contradicted: random() < 0.8 ? 0 : Math.floor(random() * 2 ** 32) | 0,
     seqs: Array.from(
@@ -443,12 +450,37 @@ Deno.test("pair table: the rows that a restore found free are used, the lowest f
   deepEqual(["x", "y", "z", "later"].map((device) => insert(restored, keyOf(device, "f"))), [2, 5, 7, 10]);
 });
 
+Deno.test("pair table: a time takes no bytes, four or eight in an image, by how far before SEEN it is", () => {
+  const seen = 2 ** 50;
+  const table: readonly (readonly [timeUs: number, byteLength: number])[] = [
+    [0, 0],
+    [seen, 0],
+    [seen - 1, 4],
+    [seen - (2 ** 32 - 1), 4],
+    [seen - 2 ** 32, 8],
+    [seen + 1, 8],
+    [1, 8],
+  ];
+  const lengthWith = (timeUs: number): number => {
+    const pairs = new PairTable();
+    const row = insert(pairs, keyOf("d", "f"));
+    pairs.setTime(row, SEEN, seen);
+    pairs.setTime(row, ENTER, timeUs);
+    const log = images(pairs, [row], true);
+    equal(fromImages(log).table.time(row, ENTER), timeUs);
+    return log[0]?.length ?? 0;
+  };
+  for (const [timeUs, byteLength] of table) {
+    equal(lengthWith(timeUs) - lengthWith(0), byteLength, `${timeUs - seen} of SEEN`);
+  }
+});
+
 Deno.test("pair table: the longest image has room", () => {
   const table = new PairTable();
   const row = insert(table, keyOf("d".repeat(256), "f".repeat(256)));
   setContent(table, row, {
-    times: Array.from({ length: TIME_COLUMNS }, (_, column) => 1 + column),
-    flags: FLAGS_SET,
+    times: Array.from({ length: TIME_COLUMNS }, (_, column) => 1 + 2 ** 40 * (column === SEEN ? 20 : column)),
+    flags: HAS_VISIT,
     told: -1,
     contradicted: -1,
     seqs: Array.from({ length: SEQS }, (_, column) => column),

@@ -105,7 +105,12 @@ Deno.test("plausibility: no skew allowed at all", () => {
 
 Deno.test("plausibility: the detail names the times and the limit", () => {
   const detail = (times: Partial<Times>): string => judgeTimes({ ...USUAL, ...times }, LIMITS)?.detail ?? "";
-  match(detail({ eventTimeUs: 0 }), /1970-01-01T00:00:00.*before 2000-01-01/);
+  match(detail({ eventTimeUs: 0 }), /1970-01-01T00:00:00.*before 2000-01-01$/);
+  // Seconds in a field of milliseconds.
+  match(
+    detail({ eventTimeUs: 1_777_881_600_000 }),
+    /before 2000-01-01: times 1000 it would be 2026-05-04T08:00:00\.000000Z, so its unit/,
+  );
   match(detail({ eventTimeUs: T - AGE - 1 }), /more than 30d before 2026-06-01/);
   match(detail({ eventTimeUs: T + SKEW + 1 }), /Event time .* more than 5m past the wall clock/);
   match(detail({ ingestTimeUs: T + SKEW + 1 }), /Ingest time .* more than 5m past the wall clock/);

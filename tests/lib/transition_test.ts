@@ -268,6 +268,13 @@ Deno.test("TransitionDecoder: event times in every unit, as tables", () => {
     [{ event_time_us: "9007199254740991" }, Number.MAX_SAFE_INTEGER],
     [{ event_time_us: '"9007199254740991"' }, Number.MAX_SAFE_INTEGER],
     [{ event_time_us: "9007199254740994.0" }, "INVALID_TIME"],
+    [{ event_time_us: "9007199254740993.0" }, "INVALID_TIME"],
+    [{ event_time_us: "9007199254740990.6" }, "INVALID_TIME"],
+    // No integers, though the nearest doubles are.
+    [{ event_time_us: "1777881600250000.0000001" }, "INVALID_TIME"],
+    [{ event_time_ms: "1777881600250.00000000000000001" }, "INVALID_TIME"],
+    [{ event_time_ms: "17778816002500000000000000000001e-19" }, "INVALID_TIME"],
+    [{ event_time_ms: "17778816002500000000000000000000e-19" }, TIME_US],
     [{ event_time_us: "1777881600250000000" }, "INVALID_TIME"],
     [{ event_time_ns: "1777881600250000000" }, TIME_US],
     [{ event_time_ns: "1777881600250000999" }, TIME_US],
@@ -361,6 +368,7 @@ Deno.test("TransitionDecoder: seq as a table", () => {
     ["7", "7"],
     ['"7"', "7"],
     ["7.0", "7"],
+    ["7.00000000000000000001", null],
     ["7e0", "7"],
     ["70E-1", "7"],
     ['"07"', "07"],
@@ -553,7 +561,24 @@ Deno.test("TransitionDecoder: details name the field, the rule and the value", (
     ],
     [line({ fence_id: "null" }), "fence_id must be given, got null"],
     [line({ kind: undefined }), "kind must be given, but is missing"],
-    [line({ kind: '"INSIDE"' }), 'kind must be ENTER, EXIT, DWELL, STALE or HEARTBEAT, got "INSIDE"'],
+    [
+      line({ kind: '"INSIDE"' }),
+      'kind must be ENTER, EXIT, DWELL, STALE or HEARTBEAT, or E, X or D, got "INSIDE"',
+    ],
+    [
+      line({ kind: '"Entered"' }),
+      'kind must be ENTER, EXIT, DWELL, STALE or HEARTBEAT, or E, X or D, got "Entered" (did you mean ENTER?)',
+    ],
+    [
+      line({ event_time: "1777881600250" }),
+      "event_time must be an RFC 3339 timestamp with offset or Z, got 1777881600250 " +
+      "(as event_time_ms it would be 2026-05-04T08:00:00.250000Z)",
+    ],
+    [
+      line({ event_time: undefined, event_time_ms: "1777881600250000" }),
+      "event_time_ms must be an integer or a string of up to 20 digits, before the year 10000, got 1777881600250000 " +
+      "(as event_time_us it would be 2026-05-04T08:00:00.250000Z)",
+    ],
     [line({ event_time: "0" }), "event_time must be an RFC 3339 timestamp with offset or Z, got 0"],
     [
       line({ event_time: undefined }),

@@ -65,7 +65,7 @@ deadLettersTest("what was listed and mended goes through a pipe into run", async
   });
   equal(replayed.status, 1);
   match(replayed.stderr, /dead-letters\.ndjson\.mended:2 MALFORMED_JSON is not sent: It would come back/);
-  match(replayed.stderr, /^fencepost: 1 records sent to stdout$/m);
+  match(replayed.stderr, /^fencepost: 1 record sent to stdout$/m);
   deepEqual(await linesOf(records), [crossing("EXIT", 660)]);
 
   const run = await runFencepost(["run", "--output", files.output, ...files.kept], {
@@ -98,7 +98,7 @@ deadLettersTest("records are appended to the file that run reads, and read from 
   const given = ["--set", `dead_letters.path=${copy}`, "--output", files.input];
   const dry = await runFencepost(["dead-letters", "replay", ...given, "--dry-run"]);
   deepEqual([dry.status, dry.stdout], [0, ""]);
-  match(dry.stderr, /^fencepost: 1 records would be sent to .*input\.ndjson$/m);
+  match(dry.stderr, /^fencepost: 1 record would be sent to .*input\.ndjson$/m);
   deepEqual(await linesOf(files.input), BROKEN_VISIT);
 
   const replayed = await runFencepost(["dead-letters", "replay", ...given]);
@@ -152,7 +152,7 @@ deadLettersTest("a torn line is passed over with its number", async (files) => {
   const listed = await runFencepost(["dead-letters", "list", files.deadLetters]);
   equal(listed.status, 1);
   match(listed.stderr, /dead-letters\.ndjson:2 is no dead letter/);
-  match(listed.stdout, /^1 dead letters$/m);
+  match(listed.stdout, /^1 dead letter$/m);
 });
 
 const WRONG: readonly (readonly [name: string, args: readonly string[], message: RegExp])[] = [

@@ -152,8 +152,10 @@ async function killAndCompare(emit: EmitOrder, test: Deno.TestContext): Promise<
       const story = `seed ${SEED}, round ${round}:\n${moments.join("\n")}\n${last.stderr}`;
       equal(last.status, 0, story);
       const outcome = await outcomeOf(files);
-      equal(difference(outcome.triggers, expected.triggers), "", story);
-      equal(difference(outcome.deadLetters, expected.deadLetters), "", story);
+      for (const what of ["triggers", "deadLetters"] as const) {
+        const differs = difference(outcome[what], expected[what]);
+        equal(differs, "", `${what}: ${differs}\n${story}`);
+      }
       const summary = JSON.parse(last.stderr.trim().split("\n").at(-1) ?? "") as { read_in_all: number };
       equal(summary.read_in_all, RECORDS, story);
     }

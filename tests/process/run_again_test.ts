@@ -62,7 +62,7 @@ runTest("a second start goes on, says so, with what it knows and how to begin af
   equal(second.status, 0, second.stderr);
   match(
     second.stderr,
-    /^fencepost: Going on from the state in \S+ \(1 records read, 1 pairs, .*ids in the window\)\. To begin afresh, use another --state/m,
+    /^fencepost: Going on from the state in \S+ \(1 record read, 1 pair, 0 pending dwells, .*ids in the window\)\. To begin afresh, use another --state/m,
   );
   deepEqual(await kindsOf(files.output), ["ENTER"]);
 });
@@ -146,7 +146,7 @@ runTest("a state of another partition count, bucket or guard is refused, with bo
     ["identity.guard=100ms", /identity\.guard was 200ms and is now 100ms/],
   ];
   for (const [setting, message] of changed) {
-    refused(await runFencepost([...files.args, "--set", setting]), 1, message);
+    refused(await runFencepost([...files.args, "--set", setting]), 2, message);
   }
   equal((await runFencepost(files.args)).status, 0);
   equal((await linesOf(files.output)).length, 3);

@@ -6,7 +6,7 @@
  */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { join } from "node:path";
-import { linesOf, runFencepost, RunFiles } from "../support/fencepost_process.ts";
+import { linesOf, runFencepost, RunFiles, startFencepost } from "../support/fencepost_process.ts";
 import {
   file,
   kindsOf,
@@ -211,3 +211,15 @@ async function mountSmallDisk(directory: string): Promise<boolean> {
 async function shell(command: string): Promise<boolean> {
   return (await new Deno.Command("sh", { args: ["-c", command] }).output()).success;
 }
+
+runTest("a signal before anything was taken: status 0, and nothing is touched", async (files, directory) => {
+  const config = join(directory, "config.json");
+  await new Deno.Command("mkfifo", { args: [config] }).output();
+  const { child, ended } = startFencepost([...files.args, "--config", config]);
+  // Opens when the other end does: it waits for its configuration from here on.
+  using _config = await Deno.open(config, { write: true });
+  child.kill("SIGTERM");
+  const { status, signal } = await ended;
+  deepEqual([status, signal], [0, null]);
+  deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name), ["config.json"]);
+});

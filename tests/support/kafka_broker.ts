@@ -17,6 +17,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Kafka, logLevel } from "kafkajs";
 import type { KafkaConfig } from "../../lib/kafka_config.ts";
+import { freePorts } from "./free_ports.ts";
+import { GivenServer, type TestServer } from "./given_server.ts";
+import { succeeds } from "./succeeds.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const LIBRARIES = join(ROOT, "build/kafka/libs");
@@ -40,22 +43,14 @@ export interface KafkaBrokerOptions {
 }
 
 /** A broker that runs. */
-export interface KafkaBroker {
+export interface KafkaBroker extends TestServer {
   readonly brokers: readonly string[];
-  /** Whether it was started here, and may be killed. */
-  readonly isOurs: boolean;
   /** As the configuration's section `kafka`. */
   readonly config: KafkaConfig;
   /** `127.0.0.1:PORT` of another listener. */
   address(listener: string): string;
   /** Makes a topic with a name of its own, and waits until all its partitions are led. */
   topic(partitions: number, configs?: Readonly<Record<string, string>>): Promise<string>;
-  /** Ends it for good, and removes its data. */
-  stop(): Promise<void>;
-  /** SIGKILL. */
-  kill(): Promise<void>;
-  /** Starts it again after {@link kill}, on the same port and data. */
-  restart(): Promise<void>;
 }
 
 /** Starts a broker, or uses the one of KAFKA_BROKERS; null, said once on stderr, where there is none to be had. */
@@ -76,21 +71,6 @@ function say(text: string): void {
 
 function configOf(brokers: readonly string[]): KafkaConfig {
   return { brokers, clientId: "fencepost", ssl: null, sasl: null };
-}
-
-async function succeeds(command: string, args: readonly string[]): Promise<boolean> {
-  try {
-    const { success } = await new Deno.Command(command, {
-      args: [...args],
-      stdin: "null",
-      stdout: "null",
-      stderr: "null",
-    }).output();
-    return success;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
 }
 
 async function haveLibraries(): Promise<boolean> {
@@ -150,13 +130,13 @@ async function makeTopic(
 }
 
 /** Somebody else's cluster. */
-class GivenBroker implements KafkaBroker {
-  readonly isOurs = false;
+class GivenBroker extends GivenServer implements KafkaBroker {
   readonly brokers: readonly string[];
   readonly config: KafkaConfig;
   readonly #kafka: Kafka;
 
   constructor(brokers: readonly string[]) {
+    super("KAFKA_BROKERS");
     this.brokers = brokers;
     this.config = configOf(brokers);
     this.#kafka = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING });
@@ -168,18 +148,6 @@ class GivenBroker implements KafkaBroker {
 
   topic(partitions: number, configs: Readonly<Record<string, string>> = {}): Promise<string> {
     return makeTopic(this.#kafka, partitions, configs);
-  }
-
-  stop(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  kill(): Promise<void> {
-    return Promise.reject(new Error("KAFKA_BROKERS is not ours to kill"));
-  }
-
-  restart(): Promise<void> {
-    return Promise.reject(new Error("KAFKA_BROKERS is not ours to start"));
   }
 }
 
@@ -327,12 +295,4 @@ class OwnBroker implements KafkaBroker {
       await Promise.allSettled([admin.disconnect(), producer.disconnect()]);
     }
   }
-}
-
-/** Ports that nobody listens on, right now. */
-function freePorts(count: number): number[] {
-  const listeners = Array.from({ length: count }, () => Deno.listen({ hostname: "127.0.0.1", port: 0 }));
-  const ports = listeners.map(({ addr }) => (addr as Deno.NetAddr).port);
-  for (const listener of listeners) listener.close();
-  return ports;
 }

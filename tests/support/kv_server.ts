@@ -13,69 +13,49 @@
  */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { greetKvServer } from "../../actors/adapters/kv_greeting.ts";
+import { freePorts } from "./free_ports.ts";
+import { GivenServer, type TestServer } from "./given_server.ts";
+import { succeeds } from "./succeeds.ts";
 
 const READY_MS_MAX = 30_000;
 const TOKEN_ENV = "DENO_KV_ACCESS_TOKEN";
 
 /** A server that runs. */
-export interface KvServer {
+export interface KvServer extends TestServer {
   /** As in `checkpoint.path`. */
   readonly url: string;
   /** Its access token, which is in this process's environment as well. */
   readonly token: string;
-  /** Ends it for good, and removes its data. */
-  stop(): Promise<void>;
-  /** SIGKILL. */
-  kill(): Promise<void>;
-  /** Starts it again after {@link kill}, on the same port and, unless they are to be lost, the same data. */
+  /** The data is kept unless it is to be lost. */
   restart(data?: "kept" | "lost"): Promise<void>;
 }
 
 /** Starts a server, or uses the one of DENOKV_URL; null, said once on stderr, where there is none to be had. */
 export async function startKvServer(): Promise<KvServer | null> {
   const given = Deno.env.get("DENOKV_URL");
-  if (given !== undefined) return new GivenServer(given);
+  if (given !== undefined) return new GivenKvServer(given);
   const executable = Deno.env.get("DENOKV_BIN") ?? "denokv";
-  if (await isThere(executable)) return await OwnServer.start(executable);
+  if (await succeeds(executable, ["--help"])) return await OwnServer.start(executable);
   const text = "SKIPPED: no Deno KV server: neither DENOKV_URL nor denokv (DENOKV_BIN) is there\n";
   Deno.stderr.writeSync(new TextEncoder().encode(text));
   return null;
 }
 
-async function isThere(executable: string): Promise<boolean> {
-  try {
-    const quiet = { stdin: "null", stdout: "null", stderr: "null" } as const;
-    return (await new Deno.Command(executable, { args: ["--help"], ...quiet }).output()).success;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
-}
-
 /** Somebody else's server. */
-class GivenServer implements KvServer {
+class GivenKvServer extends GivenServer implements KvServer {
   readonly url: string;
   readonly token = Deno.env.get(TOKEN_ENV) ?? "";
 
   constructor(url: string) {
+    super("DENOKV_URL");
     this.url = url;
-  }
-
-  stop(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  kill(): Promise<void> {
-    return Promise.reject(new Error("the server of DENOKV_URL is not ours to kill"));
-  }
-
-  restart(): Promise<void> {
-    return Promise.reject(new Error("the server of DENOKV_URL is not ours to start"));
   }
 }
 
 /** One of our own. */
 class OwnServer implements KvServer {
+  readonly isOurs = true;
   readonly url: string;
   readonly token: string;
   readonly #executable: string;
@@ -87,7 +67,7 @@ class OwnServer implements KvServer {
   private constructor(executable: string, directory: string) {
     this.#executable = executable;
     this.#directory = directory;
-    this.#address = `127.0.0.1:${freePort()}`;
+    this.#address = `127.0.0.1:${freePorts(1).join()}`;
     this.url = `http://${this.#address}`;
     this.token = crypto.randomUUID();
     Deno.env.set(TOKEN_ENV, this.token);
@@ -115,9 +95,14 @@ class OwnServer implements KvServer {
       stderr: "null",
     }).spawn();
     const giveUpAt = Date.now() + READY_MS_MAX;
-    while (!await this.#answers()) {
-      if (Date.now() > giveUpAt) throw new Error("The Deno KV server does not come up");
-      await delay(20);
+    for (;;) {
+      try {
+        await greetKvServer(this.url, READY_MS_MAX);
+        return;
+      } catch (error) {
+        if (Date.now() > giveUpAt) throw new Error("The Deno KV server does not come up", { cause: error });
+        await delay(20);
+      }
     }
   }
 
@@ -133,24 +118,4 @@ class OwnServer implements KvServer {
     await this.kill();
     await Deno.remove(this.#directory, { recursive: true });
   }
-
-  async #answers(): Promise<boolean> {
-    try {
-      const response = await fetch(this.url, {
-        method: "POST",
-        headers: { authorization: `Bearer ${this.token}` },
-        body: JSON.stringify({ supportedVersions: [2, 3] }),
-      });
-      await response.body?.cancel();
-      return response.ok;
-    } catch {
-      return false;
-    }
-  }
-}
-
-/** A port that nobody listens on, right now. */
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return (listener.addr as Deno.NetAddr).port;
 }

@@ -28,14 +28,12 @@
 import type { Kafka, Producer, Transaction } from "kafkajs";
 import { assert } from "../../../lib/assert.ts";
 import { FencedError, UnavailableError } from "../../ports.ts";
-import { KafkaRefusedError } from "./kafka_client.ts";
+import { KafkaRefusedError, TRANSACTION_TIMEOUT_MS } from "./kafka_client.ts";
 import { sortKafkaFailure } from "./kafka_failure.ts";
 import { cutIntoSends, type Message, SEND_BYTES_MAX, sizeOf, type WriteMessage } from "./partition_sends.ts";
 
 export type { WriteMessage } from "./partition_sends.ts";
 
-/** How long the broker keeps a transaction open that its owner does not end, in ms. Readers wait as long. */
-const TRANSACTION_TIMEOUT_MS = 15_000;
 /** How long one write may take, in ms. */
 const WRITE_MS_MAX = 12_000;
 /** How long `open` may take, in ms: a connection, and five tries of the fence with growing pauses. */

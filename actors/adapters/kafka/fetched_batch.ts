@@ -15,6 +15,7 @@
  */
 import type { XXHashAPI } from "xxhash-wasm";
 import { RECORD_BYTES_MAX } from "../../../lib/decoded_transition.ts";
+import { markOf } from "./kafka_position.ts";
 import type { OversizeRecord, RecordBatch } from "../../../lib/record_batch.ts";
 
 const US_PER_MS = 1000;
@@ -26,6 +27,7 @@ export interface FetchedMessage {
   readonly offset: string;
   /** ms since the epoch, in decimal; −1 where there is none. */
   readonly timestamp: string;
+  readonly key: Uint8Array | null;
   readonly value: Uint8Array | null;
 }
 
@@ -80,6 +82,12 @@ export function packBatch(batch: FetchedBatch, hash: Pick<XXHashAPI, "h64Raw">):
     // NaN is "not given": an old producer's record has no timestamp, and −1 would be a time in 1969.
     ingestTimesUs[i] = timestampMs < 0 ? NaN : timestampMs * US_PER_MS;
   });
+  const last = messages.at(-1);
+  const mark = last === undefined ? {} : {
+    last: {
+      ...markOf({ ...last, offset: Number(last.offset), timestampMs: Number(last.timestamp) }, hash),
+    },
+  };
   return {
     bytes,
     starts,
@@ -89,7 +97,7 @@ export function packBatch(batch: FetchedBatch, hash: Pick<XXHashAPI, "h64Raw">):
     ingestTimesUs,
     count,
     oversize,
-    position: { partition, offset: offsetBehind(batch) },
+    position: { partition, offset: offsetBehind(batch), ...mark },
   };
 }
 

@@ -53,11 +53,10 @@ export interface GroupMemory {
 export interface GroupAssignmentOptions {
   readonly topic: string;
   readonly group: string;
-  readonly log: Pick<TopicLog, "bounds" | "committed">;
+  readonly log: Pick<TopicLog, "bounds" | "committed" | "recordAt">;
   readonly clock: Clock;
   readonly times: GroupTimes;
   readonly marks: QueueMarks;
-  readonly startAt: "start" | "end";
   readonly compacted: boolean;
   readonly memory: GroupMemory;
   readonly notice: (message: string) => void;
@@ -161,7 +160,7 @@ export class GroupAssignment implements GroupHooks {
     if (sources.length > 0) {
       this.#membership?.pause([{ topic, partitions: sources.map(({ partition }) => partition) }]);
       const drained = Promise.all(sources.map((source) => this.#drain(source)));
-      const stopBeating = clock.every(times.beatUs, () => this.#beat());
+      const stopBeating = clock.every(times.beatUs, () => void this.#confirm().catch(() => {}));
       const inTime = await within(drained, times.drainUs, clock);
       stopBeating();
       if (!inTime) {
@@ -203,9 +202,9 @@ export class GroupAssignment implements GroupHooks {
   }
 
   #createSource(partition: number): KafkaPartitionSource {
-    const { topic, clock, marks, startAt, compacted, notice } = this.#options;
+    const { topic, clock, marks, compacted, notice } = this.#options;
     const feed = this.#feedOf(partition);
-    return new KafkaPartitionSource({ topic, partition, feed, clock, marks, startAt, compacted, notice });
+    return new KafkaPartitionSource({ topic, partition, feed, clock, marks, compacted, notice });
   }
 
   #feedOf(partition: number): PartitionFeed {
@@ -213,6 +212,7 @@ export class GroupAssignment implements GroupHooks {
     const ofPartition = [{ topic, partitions: [partition] }];
     return {
       bounds: () => log.bounds(partition),
+      recordAt: (offset) => log.recordAt(partition, offset),
       committed: () => log.committed(group, partition),
       confirm: () => this.#confirm(),
       seek: (offset) => this.#membership?.seek({ topic, partition, offset: String(offset) }),
@@ -227,19 +227,17 @@ export class GroupAssignment implements GroupHooks {
     };
   }
 
-  /** A heartbeat of a generation that is over is refused. */
-  async #confirm(): Promise<void> {
+  /** Null where this consumer is no member: not yet, or not any more. */
+  get #joined(): GroupMembership | null {
     const membership = this.#membership;
-    if (membership === null || membership.memberId === null) {
-      throw new Error("this member has left the group");
-    }
-    await membership.heartbeat({ interval: 0 });
+    return membership === null || membership.memberId === null ? null : membership;
   }
 
-  #beat(): void {
-    const membership = this.#membership;
-    if (membership === null || membership.memberId === null) return;
-    membership.heartbeat({ interval: 0 }).catch(() => {});
+  /** A heartbeat of a generation that is over is refused. */
+  async #confirm(): Promise<void> {
+    const membership = this.#joined;
+    if (membership === null) throw new Error("this member has left the group");
+    await membership.heartbeat({ interval: 0 });
   }
 
   async #commitLast(): Promise<void> {
@@ -248,11 +246,9 @@ export class GroupAssignment implements GroupHooks {
   }
 
   #commit(): Promise<void> {
-    const membership = this.#membership;
+    const membership = this.#joined;
     if (this.#committing !== null) return this.#committing;
-    if (membership === null || membership.memberId === null || this.#acknowledged.size === 0) {
-      return Promise.resolve();
-    }
+    if (membership === null || this.#acknowledged.size === 0) return Promise.resolve();
     const partitions = [...this.#acknowledged].map(([partition, offset]) => ({
       partition,
       offset: String(offset),

@@ -24,6 +24,8 @@ export class KafkaRefusedError extends Error {
 /** How long a connection may take to be made, and a request to be answered, ms. */
 const CONNECTION_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** How long the broker keeps a transaction open that its owner does not end, in ms. Readers wait as long. */
+export const TRANSACTION_TIMEOUT_MS = 15_000;
 
 /** What kafkajs puts on its errors. */
 export interface KafkaFailure {
@@ -43,7 +45,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   GROUP_AUTHORIZATION_FAILED: "the user may not: grant READ on the group",
   CLUSTER_AUTHORIZATION_FAILED: "the user may not: grant WRITE on the topics that are written",
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
-    "the user may not: grant WRITE and DESCRIBE on the transactional ids that begin with the deployment's name",
+    "the user may not: grant WRITE and DESCRIBE on the transactional ids that begin with the deployment's name and a slash",
   UNKNOWN_TOPIC_OR_PARTITION: "there is no such topic or partition",
   UNSUPPORTED_SASL_MECHANISM: "the brokers don't offer this kafka.sasl.mechanism",
   ILLEGAL_SASL_STATE: "kafka.sasl is set, and nobody is asked there who they are: is it another port?",
@@ -51,8 +53,9 @@ const REFUSALS: Readonly<Record<string, string>> = {
   INVALID_TOPIC_EXCEPTION: "the topic's name can't be one",
   INVALID_SESSION_TIMEOUT:
     "the brokers don't allow this source.session_timeout (group.min.session.timeout.ms, group.max.session.timeout.ms)",
-  INVALID_TRANSACTION_TIMEOUT:
-    "the brokers don't allow transactions of 15 s: raise their transaction.max.timeout.ms",
+  INVALID_TRANSACTION_TIMEOUT: `the brokers don't allow transactions of ${
+    TRANSACTION_TIMEOUT_MS / 1000
+  } s: raise their transaction.max.timeout.ms`,
   MESSAGE_TOO_LARGE: "a message is larger than the topic takes (max.message.bytes)",
 };
 
@@ -217,7 +220,10 @@ async function readSasl({ mechanism, username, passwordFile, passwordEnv }: Kafk
     : Deno.env.get(passwordEnv ?? "");
   if (password === undefined || password === "") {
     throw new KafkaRefusedError(
-      `Cannot use kafka.sasl: there is no password in ${passwordFile ?? `the environment's ${passwordEnv}`}`,
+      // Not which variable: the password itself may have been put there.
+      "Cannot use kafka.sasl: there is no password in " +
+        (passwordFile ??
+          "the environment's variable that kafka.sasl.password_env names (its name, and no password)"),
     );
   }
   return { mechanism, username, password } as SASLOptions;

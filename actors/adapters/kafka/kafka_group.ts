@@ -36,6 +36,7 @@ import { hookGroup } from "./group_hooks.ts";
 import { GroupRetries } from "./group_retries.ts";
 import { explainKafkaFailure, partitionCount } from "./kafka_client.ts";
 import type { KafkaPartitionSource, QueueMarks } from "./kafka_partition_source.ts";
+import { KeylessWatch } from "./keyless_watch.ts";
 import { createStickyAssigner } from "./sticky_assigner.ts";
 import { TopicLog } from "./topic_log.ts";
 
@@ -95,8 +96,6 @@ export interface KafkaGroupOptions {
   readonly revoked: (partition: number, source: KafkaPartitionSource) => Promise<void>;
   /** The group has ended for good after it had joined; nothing of it runs any more. */
   readonly failed: (error: Error) => void;
-  /** Where a partition without a checkpoint begins: at the log's start where not given. */
-  readonly startAt?: "start" | "end";
   readonly limits?: Partial<KafkaGroupLimits>;
   readonly clock?: Clock;
 }
@@ -109,6 +108,7 @@ export class KafkaGroup {
   readonly #memory: GroupMemory;
   readonly #retries: GroupRetries;
   readonly #stopping = new AbortController();
+  #keyless: KeylessWatch | null = null;
   #running: Promise<void> | null = null;
 
   constructor(options: KafkaGroupOptions) {
@@ -183,8 +183,10 @@ export class KafkaGroup {
     let consumer: Consumer | null = null;
     let assignment: GroupAssignment | null = null;
     try {
-      await Promise.race([ended, partitionCount(kafka, topic)]);
-      const compacted = await Promise.race([ended.then(() => true), log.isCompacted()]);
+      const partitions = await Promise.race([ended, partitionCount(kafka, topic)]) ?? 0;
+      this.#keyless ??= new KeylessWatch(topic, partitions, this.#options.notice);
+      // Of one that doesn't say so, holes are nothing to speak of.
+      const compacted = await Promise.race([ended.then(() => true), log.isCompacted()]) ?? true;
       if (signal.aborted) return;
       assignment = this.#createAssignment({ log, compacted, joined });
       consumer = this.#createConsumer(assignment);
@@ -204,7 +206,7 @@ export class KafkaGroup {
   #createAssignment(
     { log, compacted, joined }: { log: TopicLog; compacted: boolean; joined: () => void },
   ): GroupAssignment {
-    const { topic, group, notice, assigned, revoked, startAt = "start" } = this.#options;
+    const { topic, group, notice, assigned, revoked } = this.#options;
     const { heartbeatIntervalMs, rebalanceTimeoutMs, marks } = this.#limits;
     return new GroupAssignment({
       topic,
@@ -217,7 +219,6 @@ export class KafkaGroup {
         commitUs: COMMIT_US,
       },
       marks,
-      startAt,
       compacted,
       memory: this.#memory,
       notice,
@@ -264,7 +265,9 @@ export class KafkaGroup {
       eachBatchAutoResolve: false,
       eachBatch: ({ batch, resolveOffset, isStale }) => {
         // Kafkajs' own type leaves out what it has inside.
-        if (!isStale() && assignment.accept(batch as unknown as FetchedBatch)) {
+        const fetched = batch as unknown as FetchedBatch;
+        if (!isStale() && assignment.accept(fetched)) {
+          this.#keyless?.see(fetched);
           resolveOffset(batch.lastOffset());
         }
         return Promise.resolve();

@@ -13,7 +13,9 @@
  *
  * **Where the log no longer has the position.** Retention may have passed it: that is said, with the count, and reading
  * goes on at the log's start, since what is gone stays gone. A position *behind the end* is refused: the topic was made
- * anew, or the broker lost the end of it. Waiting would let the log grow past the position and skip what lies before.
+ * anew, or the broker lost the end of it. Waiting would let the log grow past the position and skip what lies before. So is
+ * a log whose record before the position is *another* than the one that was read: it has grown past it already. (Where
+ * retention or compaction has taken that record, nothing can be told.)
  *
  * **Every record once, in order**, or a hole that is said and counted: see {@link LogCursor}.
  *
@@ -34,7 +36,7 @@ import type { RecordBatch } from "../../../lib/record_batch.ts";
 import { type Clock, type Source, UnavailableError } from "../../ports.ts";
 import { type FetchedBatch, packBatch } from "./fetched_batch.ts";
 import { KafkaRefusedError } from "./kafka_client.ts";
-import { parseKafkaPosition } from "./kafka_position.ts";
+import { type KafkaPosition, type MarkedRecord, markOf, parseKafkaPosition } from "./kafka_position.ts";
 import { type LogBounds, LogCursor } from "./log_cursor.ts";
 
 /** An older proof of having caught up is none: some fetches of an idle partition, and less than any lateness. */
@@ -42,9 +44,11 @@ export const PROOF_US = 1_000_000;
 /** Columns of a record beside its bytes. */
 const COLUMN_BYTES = 32;
 
-/** What a source asks of the group that it belongs to, about its own partition. The first three wait. */
+/** What a source asks of the group that it belongs to, about its own partition. The first four wait. */
 export interface PartitionFeed {
   bounds(): Promise<LogBounds>;
+  /** The record at an offset of the log; null where there is none any more. */
+  recordAt(offset: number): Promise<MarkedRecord | null>;
   /** The offset that the group has committed; null where it has none. */
   committed(): Promise<number | null>;
   /** Rejects where the group may have given the partition to another member. */
@@ -73,8 +77,6 @@ export interface KafkaPartitionSourceOptions {
   readonly feed: PartitionFeed;
   readonly clock: Clock;
   readonly marks: QueueMarks;
-  /** Where to begin without a checkpoint. */
-  readonly startAt: "start" | "end";
   /** Whether the broker may take records out of the middle of the log. */
   readonly compacted: boolean;
   readonly notice: (message: string) => void;
@@ -146,12 +148,13 @@ export class KafkaPartitionSource implements Source {
     }
     this.#hash ??= await xxhash();
     const bounds = await this.#options.feed.bounds();
+    if (known !== null) await this.#refuseOther(known, bounds);
     const committed = known === null ? await this.#options.feed.committed() : null;
     this.#checkOwned();
     assert(opening === this.#opening, "a source is opened by one at a time");
     if (known !== null) this.#cursor.resume(known.offset, bounds);
     else if (committed !== null) throw await this.#lostState(committed);
-    else this.#cursor.begin(this.#options.startAt === "start" ? bounds.start : bounds.end);
+    else this.#cursor.begin(bounds.start);
     this.#state = "open";
     this.#options.feed.seek(this.#cursor.next);
     this.#options.feed.resume();
@@ -173,6 +176,13 @@ export class KafkaPartitionSource implements Source {
       }
       await this.#arrival(signal);
     }
+  }
+
+  /** Rejects where the partition is no longer this member's, or the group does not say that it is. */
+  async confirm(): Promise<void> {
+    this.#checkOwned();
+    await this.#options.feed.confirm();
+    this.#checkOwned();
   }
 
   placeOf(offset: number, _line: number): Json {
@@ -317,10 +327,25 @@ export class KafkaPartitionSource implements Source {
     if (this.#state === "revoked") throw this.#revokedError();
   }
 
+  /** Looks whether the log is the one that was read. */
+  async #refuseOther({ offset, last }: KafkaPosition, { start, end }: LogBounds): Promise<void> {
+    if (last === null || last.offset < start || offset > end) return;
+    const found = await this.#options.feed.recordAt(last.offset);
+    assert(this.#hash !== null, "there is a hash before anything is compared");
+    if (found === null) return;
+    const mark = markOf(found, this.#hash);
+    if (mark.hash === last.hash && mark.timestampMs === last.timestampMs) return;
+    throw new KafkaRefusedError(
+      `Cannot go on reading ${this.#described()}: the checkpoint is at offset ${offset}, but the record at ${last.offset} is ` +
+        `another than the one that was read. The topic was made anew, or the broker has lost the end of it: ` +
+        `begin afresh with another state, which reads what is there from its beginning`,
+    );
+  }
+
   /** Who stood still after it had found no state hears of the offset of the one that has the partition now. */
   async #lostState(committed: number): Promise<Error> {
     try {
-      await this.#options.feed.confirm();
+      await this.confirm();
     } catch (cause) {
       return new PartitionRevokedError(`${this.#described()} may be read by another process by now`, {
         cause,

@@ -8,6 +8,7 @@
  * | each connection wakes each ms for a queue that is empty | 3 % of a core at rest with one connection, 9 % with 64 | it wakes where something is queued |
  * | its encoder makes a buffer for each number | a third of the time of writing a record | see quicken_encoder.ts |
  * | it hides why no broker says who coordinates a group or transactions (`KafkaJSGroupCoordinatorNotFound`) | a right that is missing looks like a broker that went away, and is waited for | the refusal is passed on |
+ * | a batch that compaction has emptied it reads as nothing, and goes on at its start | a partition that is never read on | see show_emptied_batches.ts |
  * | its codecs for Snappy, LZ4 and Zstandard throw | a compressed topic can't be read | ours, which decompress |
  *
  * @module
@@ -15,11 +16,13 @@
 import { CompressionCodecs, CompressionTypes } from "kafkajs";
 import Broker from "kafkajs/src/broker/index.js";
 import BrokerPool from "kafkajs/src/cluster/brokerPool.js";
+import Decoder from "kafkajs/src/protocol/decoder.js";
 import Encoder from "kafkajs/src/protocol/encoder.js";
 import RequestQueue from "kafkajs/src/network/requestQueue/index.js";
 import { committedMessages } from "./committed_messages.ts";
 import { decompressLz4, decompressSnappy, decompressZstd } from "./compression.ts";
 import { type EncoderClass, quickenEncoder } from "./quicken_encoder.ts";
+import { type DecoderMethods, showEmptiedBatches } from "./show_emptied_batches.ts";
 import { type FetchedPartition, type RawMessage, READ_COMMITTED } from "./kafka_cluster.ts";
 
 type Fetch = (
@@ -47,6 +50,7 @@ export function mendKafkajs(): void {
     RequestQueue.prototype as unknown as { scheduleCheckPendingRequests: (this: Queue) => void },
   );
   quickenEncoder(Encoder as unknown as EncoderClass);
+  showEmptiedBatches(Decoder.prototype as unknown as DecoderMethods);
   passRefusalsOn(BrokerPool.prototype as unknown as { withBroker: WithBroker });
   registerCodecs();
 }

@@ -23,6 +23,9 @@
  * A fence waits for nobody's data, so the end is waited for ({@link PartitionReader.settledEnd}). Other writers may share
  * the partition; what they write is read back as well and is the caller's to tell apart.
  *
+ * After a long quiet of ours that could be without bound. So each minute, where a position is asked for, the end is looked
+ * up beside the work, and a later position is there: what of ours was written before it is told, what will be comes behind.
+ *
  * Transactions cost 3 to 6 ms each however small, so after one has begun the next small one waits until `PACE_MS` have
  * passed: what comes meanwhile gathers where it comes from. A first line after a quiet time never waits.
  *
@@ -34,13 +37,15 @@ import { assert } from "../../../lib/assert.ts";
 import type { Json } from "../../../lib/json.ts";
 import { FencedWriter, type WriteMessage } from "./fenced_writer.ts";
 import { KafkaRefusedError, partitionCount } from "./kafka_client.ts";
-import { sortKafkaFailure } from "./kafka_failure.ts";
+import { isDenied, sortKafkaFailure } from "./kafka_failure.ts";
 import { PartitionReader, type ReadMessage } from "./partition_reader.ts";
 
 /** How far the beginnings of small transactions are apart, in ms. */
 const PACE_MS = 50;
 /** A write of this many records doesn't wait: by then a transaction costs next to nothing. */
 const PACE_RECORDS = 500;
+/** How long nothing of ours may be written before the position moves on behind what others have, in ms. */
+const LOOK_MS = 60_000;
 
 /** Where to write. */
 export interface OutputPartitionOptions {
@@ -52,6 +57,8 @@ export interface OutputPartitionOptions {
   readonly content: string;
   readonly transactionalId: string;
   readonly notice: (message: string) => void;
+  /** {@link LOOK_MS} where not given. */
+  readonly lookMs?: number;
 }
 
 /** A record to write here. */
@@ -74,8 +81,13 @@ export class OutputPartition {
   #writer: FencedWriter | null = null;
   #partition = 0;
   #offset = 0;
+  #looking: Promise<void> | null = null;
+  /** Where it ended when that was looked at last. */
+  #endSeen = 0;
   #tail: Tail | null = null;
   #pacedMs = -Infinity;
+  /** When the end was looked at, or something was written: whichever was last. */
+  #lookedMs = performance.now();
 
   constructor(options: OutputPartitionOptions) {
     this.#options = options;
@@ -149,16 +161,39 @@ export class OutputPartition {
       "what was written lies behind the rest",
     );
     this.#offset = end;
+    this.#lookedMs = performance.now();
   }
 
-  /** The position behind the last record that was written. */
+  /** A position behind the last record that was written; nothing is being written meanwhile. */
   position(): Json {
+    if (this.#endSeen > this.#offset) this.#offset = this.#endSeen;
+    this.#look();
     return { topic: this.#options.topic, partition: this.#partition, offset: this.#offset };
   }
 
   /** Ends the connection. */
   async close(): Promise<void> {
     await this.#writer?.close();
+    await this.#looking;
+  }
+
+  /** Learns the end, some time, for a position to come. */
+  #look(): void {
+    const { kafka, topic, lookMs = LOOK_MS } = this.#options;
+    if (this.#looking !== null || performance.now() - this.#lookedMs < lookMs) return;
+    this.#lookedMs = performance.now();
+    const look = async (): Promise<void> => {
+      const reader = await PartitionReader.connect(kafka, topic, this.#partition);
+      try {
+        this.#endSeen = (await reader.bounds()).end;
+      } finally {
+        await reader.close();
+      }
+    };
+    // Where it fails the position is only farther back.
+    this.#looking = look().catch(() => {}).then(() => {
+      this.#looking = null;
+    });
   }
 
   async #count(): Promise<number> {
@@ -191,7 +226,7 @@ export class OutputPartition {
     return { ...known, offset: Math.max(known.offset, start), end };
   }
 
-  /** The old place's tail; null where it can't be read back any more. */
+  /** The old place's tail; null where that is gone. */
   async #movedTail(known: Position): Promise<Tail | null> {
     const { notice, content } = this.#options;
     const again = `${content} written there since the checkpoint may come again with the same ids`;
@@ -202,7 +237,8 @@ export class OutputPartition {
         `Topic ${known.topic}, partition ${known.partition}, ends before the checkpoint's offset: ${again}`,
       );
     } catch (error) {
-      if (!(error instanceof KafkaRefusedError)) throw error;
+      // A right can be granted, and then it is read back.
+      if (!(error instanceof KafkaRefusedError) || isDenied(error)) throw error;
       notice(`${error.message}: ${again}`);
     }
     return null;

@@ -13,7 +13,8 @@
  */
 import type { Kafka } from "kafkajs";
 import { join } from "node:path";
-import { type Config, isDirectoryPath } from "../../../lib/config.ts";
+import type { Config } from "../../../lib/config.ts";
+import { type StatePlace, statePlaceOf } from "../../../lib/state_place.ts";
 import type { CheckpointStore, Sink } from "../../ports.ts";
 import { KvServerStore } from "../kv_server_store.ts";
 import { KvStore } from "../kv_store.ts";
@@ -22,22 +23,25 @@ import { KafkaRefusedError, partitionCount } from "./kafka_client.ts";
 import { KafkaDeadLetters } from "./kafka_dead_letters.ts";
 import { KafkaSink } from "./kafka_sink.ts";
 import { KafkaStore } from "./kafka_store.ts";
+import { TopicLog } from "./topic_log.ts";
 
 /** See the module's header. */
 export class PartitionPorts {
   readonly #kafka: Kafka;
   readonly #config: Config;
+  readonly #state: StatePlace;
   /** How many the source has. */
   #partitions = 0;
 
   constructor(kafka: Kafka, config: Config) {
     this.#kafka = kafka;
     this.#config = config;
+    this.#state = statePlaceOf(config.checkpoint.path);
   }
 
   /** Whether other hosts see the same state. */
   get isShared(): boolean {
-    return !isDirectoryPath(this.#config.checkpoint.path);
+    return this.#state.type !== "directory";
   }
 
   /**
@@ -48,9 +52,10 @@ export class PartitionPorts {
    * @throws {Error} where that server won't have us
    */
   async check(): Promise<void> {
-    const { source, sink, deadLetters, checkpoint: { path } } = this.#config;
+    const { source, sink, deadLetters } = this.#config;
+    const state = this.#state;
     // Before a group is joined: who can't get at the state would take partitions from those who can.
-    if (isServer(path)) await new KvServerStore({ url: path, split: "" }).check();
+    if (state.type === "server") await new KvServerStore({ url: state.url, split: "" }).check();
     this.#partitions = await partitionCount(this.#kafka, source.topic);
     if (deadLetters.type === "kafka") await partitionCount(this.#kafka, deadLetters.topic);
     if (sink.type !== "kafka") return;
@@ -60,6 +65,20 @@ export class PartitionPorts {
       `Cannot write to ${sink.topic}: it has ${outputs} partitions and ${source.topic} has ${this.#partitions}, and the ` +
         `triggers of each go to the one of the same number`,
     );
+  }
+
+  /** Says what of the topics may surprise, if they tell: that needs a right of its own. */
+  async warn(notice: (message: string) => void): Promise<void> {
+    const { sink } = this.#config;
+    if (sink.type !== "kafka") return;
+    const log = new TopicLog(this.#kafka, sink.topic);
+    if (await log.isCompacted() === true) {
+      notice(
+        `Topic ${sink.topic} is compacted (cleanup.policy), and the key of a trigger is its device: the brokers will keep ` +
+          `the last trigger of each device, and lose the others, also before they are read`,
+      );
+    }
+    log.close();
   }
 
   /** Where triggers go. */
@@ -92,14 +111,15 @@ export class PartitionPorts {
 
   /** Where its checkpoints are. */
   store(partition: number, notice: (message: string) => void): CheckpointStore {
-    const { checkpoint: { path }, source: { topic }, deployment } = this.#config;
+    const { source: { topic }, deployment } = this.#config;
+    const state = this.#state;
     const place = `${topic}-${partition}`;
     // Another deployment may read the same topic, and keep its state in the same place, and no fence is between them and us.
     const split = `${deployment}/${place}`;
-    if (path.startsWith("kafka:")) {
+    if (state.type === "topic") {
       return new KafkaStore({
         kafka: this.#kafka,
-        topic: path.slice("kafka:".length),
+        topic: state.topic,
         partition,
         // The source may have got more since they were counted.
         partitions: Math.max(this.#partitions, partition + 1),
@@ -108,20 +128,16 @@ export class PartitionPorts {
         notice,
       });
     }
-    if (isServer(path)) return new KvServerStore({ url: path, split });
+    if (state.type === "server") return new KvServerStore({ url: state.url, split });
     // A directory each, since a process locks its own: others on this host may have the other partitions.
-    return new KvStore({ directory: join(path, place), split });
+    return new KvStore({ directory: join(state.path, place), split });
   }
 
   #transactionalId(partition: number, of: "triggers" | "dead-letters" | "state"): string {
     const { deployment, source: { topic } } = this.#config;
-    return `${deployment}-${topic}-${partition}-${of}`;
+    // Neither of them may have a slash, so that no two deployments have one id between them: `a-b` + `c`, `a` + `b-c`.
+    return `${deployment}/${topic}-${partition}-${of}`;
   }
-}
-
-/** Whether a `checkpoint.path` is the address of a Deno KV server. */
-function isServer(path: string): boolean {
-  return !path.startsWith("kafka:") && !isDirectoryPath(path);
 }
 
 function file(path: string, partition: number, onNotice: (message: string) => void): Sink {

@@ -14,6 +14,10 @@ import { type Admin, ConfigResourceTypes, type Kafka } from "kafkajs";
 import { UnavailableError } from "../../ports.ts";
 import { explainKafkaFailure } from "./kafka_client.ts";
 import type { LogBounds } from "./log_cursor.ts";
+import { PartitionReader, type ReadMessage } from "./partition_reader.ts";
+
+/** A fetch brings a whole batch at least: more than the one record is of no use. */
+const RECORD_FETCH_BYTES = 1;
 
 type BoundsByPartition = ReadonlyMap<number, LogBounds>;
 
@@ -46,6 +50,23 @@ export class TopicLog {
   }
 
   /**
+   * The record at an offset before the log's end; null where there is none that may be seen.
+   *
+   * @throws {UnavailableError} where the broker doesn't answer
+   */
+  async recordAt(partition: number, offset: number): Promise<ReadMessage | null> {
+    const reader = await PartitionReader.connect(this.#kafka, this.#topic, partition);
+    try {
+      for await (const messages of reader.read(offset, offset + 1, RECORD_FETCH_BYTES)) {
+        return messages[0] ?? null;
+      }
+      return null;
+    } finally {
+      await reader.close();
+    }
+  }
+
+  /**
    * Where the group has said that it has read a partition to; null where it has not.
    *
    * @throws {UnavailableError} where the broker doesn't answer
@@ -63,17 +84,17 @@ export class TopicLog {
     }
   }
 
-  /** Whether the broker may take records out of the middle of the log. Also where it doesn't tell: that needs a right. */
-  async isCompacted(): Promise<boolean> {
+  /** Whether the broker may take records out of the middle of the log; null where it doesn't tell: that needs a right. */
+  async isCompacted(): Promise<boolean | null> {
     const resource = { type: ConfigResourceTypes.TOPIC, name: this.#topic, configNames: ["cleanup.policy"] };
     try {
       const admin = await this.#connected();
       const { resources } = await admin.describeConfigs({ resources: [resource], includeSynonyms: false });
       const policy = resources[0]?.configEntries.find(({ configName }) => configName === "cleanup.policy");
-      return policy?.configValue.includes("compact") ?? true;
+      return policy?.configValue.includes("compact") ?? null;
     } catch {
       this.#forget();
-      return true;
+      return null;
     }
   }
 

@@ -29,6 +29,7 @@ async function runAudit(paths: readonly string[], options: { json?: boolean; lim
     limit: options.limit ?? 1000,
     json: options.json ?? false,
   }, {
+    isSameFile: (one, other) => Promise.resolve(`./${one}` === other || one === `./${other}`),
     write: (text) => {
       output += text;
       return Promise.resolve();
@@ -100,4 +101,14 @@ Deno.test("audit: a file that can't be read", async () => {
   await rejects(runAudit(["missing"], {}), (error) => {
     return error instanceof UsageError && error.message === "Cannot read missing: no such file";
   });
+});
+
+Deno.test("audit: a file that is given twice, by whatever path, is refused, and no crash is blamed", async () => {
+  const twice = [
+    [["clean", "again", "clean"], "clean is given twice"],
+    [["clean", "./clean"], "./clean is the same file as clean"],
+  ] as const;
+  for (const [paths, message] of twice) {
+    await rejects(runAudit(paths, {}), (error) => error instanceof UsageError && error.message === message);
+  }
 });

@@ -92,6 +92,11 @@ Deno.test("key: in text, quoted", async () => {
   ]);
 });
 
+Deno.test("key: a heartbeat is no pair's", async () => {
+  const { output } = await runKey([record({ kind: "HEARTBEAT" })], { json: false });
+  strictEqual(output, "HEARTBEAT 2026-05-04T08:00:00.000000Z, which makes no trigger and has no id\n");
+});
+
 Deno.test("key: lines that are no transitions are named, the rest goes on", async () => {
   const { status, output, said } = await runKey(
     [record({}), "", "{", record({ kind: "LEFT" }), record({})],
@@ -100,8 +105,8 @@ Deno.test("key: lines that are no transitions are named, the rest goes on", asyn
   strictEqual(status, 1);
   strictEqual(output.trimEnd().split("\n").length, 2);
   const refusals = said.trimEnd().split("\n");
-  strictEqual(refusals[0]?.startsWith("Line 3 is no transition: MALFORMED_JSON: "), true);
-  strictEqual(refusals[1]?.startsWith("Line 4 is no transition: INVALID_KIND: "), true);
+  strictEqual(refusals[0]?.startsWith("fencepost: Line 3 is no transition: MALFORMED_JSON: "), true);
+  strictEqual(refusals[1]?.startsWith("fencepost: Line 4 is no transition: INVALID_KIND: "), true);
   strictEqual(refusals.length, 2);
 });
 

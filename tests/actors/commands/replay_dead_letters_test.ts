@@ -128,7 +128,7 @@ Deno.test("dead-letters replay: what is not sent has a line that says why, and a
     "fencepost: b:2 INVALID_KIND is not sent: It has a line end in it",
     "fencepost: b:3 TOO_LARGE is not sent: It was too large, and only the first 1 of its 70000 bytes were kept",
     "fencepost: b:4 is no dead letter: it is too long for one",
-    "fencepost: 1 records sent to the target",
+    "fencepost: 1 record sent to the target",
     "fencepost: 1 not: too large",
     "fencepost: 1 not: would only come back",
     "fencepost: 1 not: older than identity.ttl",
@@ -144,7 +144,7 @@ Deno.test("dead-letters replay: a dry run says the same, and writes nothing", as
   const { status, calls, said } = await replay(MIXED, { dryRun: true });
   strictEqual(status, 1);
   deepStrictEqual(calls, ["close"]);
-  strictEqual(said, expected.replace("records sent", "records would be sent"));
+  strictEqual(said, expected.replace("record sent", "record would be sent"));
 });
 
 Deno.test("dead-letters replay: each refusal has its own way around it, and two have none", async () => {
