@@ -84,7 +84,7 @@ const SERVE: Command = {
     {
       name: "state",
       value: "DIR",
-      about: "Keep the checkpoints here, the triggers and the dead letters (checkpoint.path)",
+      about: "Keep checkpoints, triggers and dead letters here (checkpoint.path)",
     },
     {
       name: "dead-letters",

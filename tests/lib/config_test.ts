@@ -48,6 +48,7 @@ Deno.test("parseConfig: nothing given is the default, in full", () => {
     topic: "",
     group: "fencepost",
     sessionTimeoutUs: 10 * SECOND_US,
+    listen: "127.0.0.1:8787",
   });
   strictEqual(config.deadLetters.path, "fencepost-data/dead-letters.ndjson");
 });
@@ -101,7 +102,7 @@ Deno.test("parseConfig: what is refused, and the message", () => {
     [{ partitions: 1025 }, "partitions must be from 1 to 1024, got 1025"],
     [{ emit: "Arrival" }, 'emit must be "arrival" or "ordered", got "Arrival"'],
     [{ source: { live: "true" } }, 'source.live must be true or false, got "true"'],
-    [{ source: { type: "sql" } }, 'source.type must be "ndjson" or "kafka", got "sql"'],
+    [{ source: { type: "sql" } }, 'source.type must be "ndjson" or "kafka" or "http", got "sql"'],
     [{ source: { path: "" } }, 'source.path must not be empty: leave it out for "-", got ""'],
     [{ source: { group: "" } }, 'source.group must not be empty: leave it out for "fencepost", got ""'],
     [{ source: { path: 7 } }, "source.path must be text, got 7"],
@@ -470,4 +471,52 @@ Deno.test("parseConfig: what of Kafka is refused, and the message", () => {
   for (const path of ["transitions", "./kafak:state", "/var/kafak:state", "c:\\state", "c:state"]) {
     parseConfig(kafkaConfig({ checkpoint: { path } }));
   }
+});
+
+Deno.test("parseConfig: who may reach the service, and by which tokens", () => {
+  const serve = (listen: string, http: Record<string, unknown> = {}): string | null => {
+    try {
+      parseConfig({ source: { type: "http", listen }, http });
+      return null;
+    } catch (error) {
+      return (error as Error).message.replace("Cannot read config: ", "");
+    }
+  };
+  const token = { name: "a", scopes: ["ingest"], env: "A" };
+  for (const listen of ["127.0.0.1:0", "127.9.9.9:80", "localhost:8787", "[::1]:65535"]) {
+    strictEqual(serve(listen), null);
+  }
+  const open =
+    "can be reached by other hosts, so http.tokens must say who may do what (or http.allow_anonymous be true)";
+  for (
+    const listen of ["0.0.0.0:80", "[::]:80", "10.0.0.1:80", "example.com:80", "127.0.0.1.example.com:80"]
+  ) {
+    strictEqual(serve(listen), `source.listen ${open}, got "${listen}"`);
+    strictEqual(serve(listen, { tokens: [token] }), null);
+    strictEqual(serve(listen, { allow_anonymous: true }), null);
+  }
+  for (const listen of ["127.0.0.1", "127.0.0.1:65536", ":80", "[::1:80", "a b:80", "http://a:80"]) {
+    strictEqual(
+      serve(listen),
+      `source.listen must be "host:port", an IPv6 address in brackets, got "${listen}"`,
+    );
+  }
+  const table: readonly (readonly [http: Record<string, unknown>, said: string])[] = [
+    [{ tokens: [{ ...token, file: "f" }] }, "http.tokens[0] must have either file or env, got both"],
+    [
+      { tokens: [{ name: "a", scopes: ["read"] }] },
+      "http.tokens[0] must have either file or env, got neither",
+    ],
+    [{ tokens: [{ ...token, scopes: [] }] }, "http.tokens[0].scopes must have at least one, got none"],
+    [{ tokens: [token, token] }, 'http.tokens[1].name must be another one for each token, got "a"'],
+    [
+      { body_bytes_max: 1 << 20, bodies_bytes_max: 1024 },
+      "http.bodies_bytes_max must be at least http.body_bytes_max, got 1024",
+    ],
+  ];
+  for (const [http, said] of table) strictEqual(serve("127.0.0.1:0", http), said);
+  strictEqual(
+    refusalOf({ http: { listen: "0.0.0.0:1" } }),
+    `Cannot read config: http.listen ${open}, got "0.0.0.0:1"`,
+  );
 });

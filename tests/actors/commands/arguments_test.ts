@@ -165,7 +165,6 @@ Deno.test("parseArguments: help and version", () => {
 
 Deno.test("parseArguments: what is refused, and the message", () => {
   const cases: [string[], string][] = [
-    [[], "Which command? See fencepost --help"],
     [["rum"], "There is no command rum; did you mean run?"],
     [["frobnicate"], "There is no command frobnicate; see fencepost --help"],
     [["help", "rum"], "There is no command rum; did you mean run?"],
@@ -217,4 +216,45 @@ Deno.test("helpText: names every command and every flag, in 100 columns", () => 
     for (const flag of flags) strictEqual(text.includes(`\n  --${flag.name} `), true, flag.name);
     for (const line of text.split("\n")) strictEqual(line.length <= 100, true, line);
   }
+});
+
+Deno.test("parseArguments: serve, which is also what no argument at all means", () => {
+  const asked = parseArguments([]);
+  deepStrictEqual(asked, parseArguments(["serve"]));
+  deepStrictEqual(asked, {
+    command: "run",
+    config: {
+      file: null,
+      settings: [
+        { key: "source.type", value: "http" },
+        { key: "sink.path", value: "fencepost-data/triggers.ndjson", unlessGiven: ["sink"] },
+      ],
+    },
+    summary: "text",
+    printConfig: false,
+  });
+  const given = parseArguments([
+    "serve",
+    "--listen",
+    "[::1]:80",
+    "--state",
+    "s/",
+    "--output",
+    "-",
+    "--partitions",
+    "4",
+  ]);
+  deepStrictEqual(given.command === "run" ? given.config.settings : null, [
+    { key: "source.type", value: "http" },
+    { key: "source.listen", value: "[::1]:80" },
+    { key: "sink.path", value: "-" },
+    { key: "checkpoint.path", value: "s/" },
+    { key: "partitions", value: 4 },
+    { key: "sink.path", value: "s/triggers.ndjson", unlessGiven: ["sink"] },
+    {
+      key: "dead_letters.path",
+      value: "s/dead-letters.ndjson",
+      unlessGiven: ["dead_letters.path", "dead_letters.topic"],
+    },
+  ]);
 });
