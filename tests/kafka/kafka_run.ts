@@ -81,6 +81,12 @@ export class KafkaRun {
     return `${code}: ${said}`;
   }
 
+  /** SIGKILL; resolves when it is gone. */
+  async kill(): Promise<void> {
+    killAtOnce(this.#child);
+    await this.#ended;
+  }
+
   async #listen(): Promise<void> {
     for await (const text of this.#child.stderr.pipeThrough(new TextDecoderStream())) this.#said += text;
   }
