@@ -81,6 +81,16 @@ export class KafkaRun {
     return `${code}: ${said}`;
   }
 
+  /** SIGSTOP. */
+  pause(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  /** SIGCONT, after {@link pause}. */
+  resume(): void {
+    this.#child.kill("SIGCONT");
+  }
+
   /** SIGKILL; resolves when it is gone. */
   async kill(): Promise<void> {
     killAtOnce(this.#child);
