@@ -62,6 +62,12 @@ export interface LineBatch {
   readonly count: number;
 }
 
+/**
+ * Told of a line that a sink will never take, however often it is tried, and why, in a sentence: the topic's limit, an
+ * answer that is final. The bytes are without their `\n`, and hold until the call returns.
+ */
+export type RefusedLine = (line: Uint8Array, why: string) => void;
+
 /** Where lines go: triggers to one, dead letters to another. */
 export interface Sink {
   /** For messages. */
@@ -76,8 +82,12 @@ export interface Sink {
   open(position: Json | null): Promise<void>;
   /** The whole lines behind the position given to `open`, without their `\n`. Nothing where not `readable`. */
   readBack(): AsyncIterable<Uint8Array>;
-  /** Hands the lines over, in order. The batch may be reused once this resolves. */
-  write(lines: LineBatch): Promise<void>;
+  /**
+   * Hands the lines over, in order. The batch may be reused once this resolves.
+   *
+   * @param refused is told, before this resolves, of each line that was left out; the others are written all the same
+   */
+  write(lines: LineBatch, refused: RefusedLine): Promise<void>;
   /** Makes durable what was written (`fdatasync`); resolves with the position behind it. */
   flush(): Promise<Json>;
   close(): void;

@@ -11,6 +11,9 @@
  * length in a checkpoint has all that came before the barrier in front of it and nothing that came after. A slow sink
  * fills the buffer; a full one makes the partitions wait.
  *
+ * What the sink will never take is handed on with the epoch that it belongs to, before that is closed: its dead letter
+ * then goes into the same checkpoint.
+ *
  * Where triggers leave in event-time order, the lines of a split are sorted up to the watermark that all its partitions
  * have reached.
  *
@@ -60,15 +63,33 @@ interface SortedLines {
   readonly timesUs: number[];
 }
 
+/** Whom a sink's owner tells what. */
+export interface SinkEvents {
+  /** Told once if the sink failed. */
+  readonly fail: (error: unknown) => void;
+  /** Told of a line that the sink will never take, and how many barriers came before it; it holds until this returns. */
+  readonly refused: (line: Uint8Array, why: string, epoch: number) => void;
+}
+
+/** What is so at a barrier. */
+export interface AtBarrier {
+  /** The sink's. */
+  readonly position: Json;
+  /** Lines that the sink had refused. */
+  readonly refused: number;
+}
+
 /** See the module's header. */
 export class SinkActor {
   /** Lines written so far. */
   written = 0;
+  /** Lines that the sink has refused so far. */
+  refused = 0;
   /** Called when there is room again after {@link isFullFor} was true. */
   onRoom: () => void = () => {};
 
   readonly #sink: Sink;
-  readonly #fail: (error: unknown) => void;
+  readonly #events: SinkEvents;
   #current = new LineBuffer();
   #next = new LineBuffer();
   #spare = new LineBuffer();
@@ -85,12 +106,11 @@ export class SinkActor {
 
   /**
    * @param sink is open
-   * @param fail is told once if the sink failed
    * @param orderedPartitions how many partitions' lines are to be put in event-time order; 0 for arrival order
    */
-  constructor(sink: Sink, fail: (error: unknown) => void, orderedPartitions: number) {
+  constructor(sink: Sink, events: SinkEvents, orderedPartitions: number) {
     this.#sink = sink;
-    this.#fail = fail;
+    this.#events = events;
     this.#watermarksUs = orderedPartitions > 0 ? new Array<number>(orderedPartitions).fill(-Infinity) : null;
   }
 
@@ -137,16 +157,15 @@ export class SinkActor {
    * After all partitions have met the barrier: writes what came before it, makes it durable, and goes on with what came
    * behind it.
    *
-   * @returns the sink's position at the barrier
    * @throws what a write failed with, or where it was halted
    */
-  async closeEpoch(): Promise<Json> {
+  async closeEpoch(): Promise<AtBarrier> {
     this.#release(Infinity);
     this.#write();
     await this.settled();
     // Lines before the barrier may not have arrived: no checkpoint may say that they have.
     if (this.#halted !== null) throw this.#halted;
-    const position = await this.#sink.flush();
+    const atBarrier = { position: await this.#sink.flush(), refused: this.refused };
     this.#epoch++;
     const current = this.#current;
     this.#current = this.#next;
@@ -158,7 +177,7 @@ export class SinkActor {
     if (this.#watermarksUs !== null) this.#release(this.#releasedUs);
     this.#write();
     this.#makeRoom();
-    return position;
+    return atBarrier;
   }
 
   /** Lets nothing more go to the sink; resolves when what is on its way there has arrived, or failed. */
@@ -183,7 +202,7 @@ export class SinkActor {
       (error) => {
         this.#writing = null;
         this.#halted ??= error;
-        this.#fail(error);
+        this.#events.fail(error);
       },
     );
   }
@@ -195,8 +214,13 @@ export class SinkActor {
       const lines = this.#current;
       this.#current = this.#spare;
       this.#spare = lines;
-      await this.#sink.write({ bytes: lines.bytes, byteLength: lines.byteLength, count: lines.count });
-      this.written += lines.count;
+      const refusedBefore = this.refused;
+      const { bytes, byteLength, count } = lines;
+      await this.#sink.write({ bytes, byteLength, count }, (line, why) => {
+        this.refused++;
+        this.#events.refused(line, why, this.#epoch);
+      });
+      this.written += count - (this.refused - refusedBefore);
       lines.clear();
       this.#makeRoom();
     }

@@ -22,8 +22,9 @@ import type { Config } from "../lib/config.ts";
 import { Counters } from "../lib/counters.ts";
 import {
   DEAD_LETTER_REASONS,
+  type DeadLetter,
   type DeadLetterReason,
-  decodeDeadLetterPosition,
+  decodeKnownDeadLetter,
   encodeDeadLetter,
 } from "../lib/dead_letter.ts";
 import { RECORD_BYTES_MAX } from "../lib/decoded_transition.ts";
@@ -189,8 +190,14 @@ export class SplitActor {
     this.#pieceRecords = Math.max(1, Math.min(PIECE_RECORDS, Math.floor(config.mailbox.capacity / 2)));
     this.#scheduler = new Scheduler(clock, this.#fail);
     const ordered = config.emit === "ordered";
-    this.#triggers = new SinkActor(parts.sink, this.#fail, ordered ? config.partitions : 0);
-    this.#deadLetters = new SinkActor(parts.deadLetters, this.#fail, 0);
+    this.#triggers = new SinkActor(parts.sink, {
+      fail: this.#fail,
+      refused: (line, why, epoch) => this.#refuseTrigger(line, why, epoch),
+    }, ordered ? config.partitions : 0);
+    this.#deadLetters = new SinkActor(parts.deadLetters, {
+      fail: this.#fail,
+      refused: (_line, why) => this.#fail(new Error(`Cannot write dead letters: ${why}`)),
+    }, 0);
     this.#triggers.onRoom = () => this.#wakeAll();
     this.#filling = new Array<TransitionBatch | null>(config.partitions).fill(null);
     for (let number = 0; number < config.partitions; number++) {
@@ -289,6 +296,7 @@ export class SplitActor {
           (this.#counts.get(reason) ?? 0) - (before.get(reason) ?? 0),
         ]),
       ) as Record<DeadLetterReason, number>,
+      SINK_REJECTED: (this.#counts.get(REJECTED) ?? 0) + this.#triggers.refused - (before.get(REJECTED) ?? 0),
       LATE: of.lateRefused,
     });
     return {
@@ -356,22 +364,33 @@ export class SplitActor {
   async #readBack(sourceComesAgain: boolean): Promise<number> {
     let lines = 0;
     for await (const line of this.#parts.sink.readBack()) {
-      const told = parseTrigger(line);
-      if (told === null) continue;
-      lines++;
-      const bytes = new TextEncoder().encode(told.device);
-      const number = toPartition(murmur2(bytes, 0, bytes.length), this.#config.partitions);
-      (this.#actors[number] as PartitionActor).partition.noteTold(told);
+      if (this.#noteTold(line)) lines++;
     }
     if (!sourceComesAgain) this.#knownDeadLetters.clear();
     for await (const line of this.#parts.deadLetters.readBack()) {
-      const letter = decodeDeadLetterPosition(line);
+      const letter = decodeKnownDeadLetter(line);
       if (letter === null) continue;
       lines++;
+      if (letter.reason === REJECTED) {
+        // As good as told: the id is claimed, and it has its dead letter.
+        this.#noteTold(letter.trigger);
+        this.#count(REJECTED);
+        continue;
+      }
       const offset = letter.source === this.#parts.source.name ? offsetOf(letter.position) : null;
       if (offset !== null && sourceComesAgain) this.#knownDeadLetters.set(offset, letter.reason);
     }
     return lines;
+  }
+
+  /** Learns of a trigger that was told; false where the line is none. */
+  #noteTold(line: Uint8Array): boolean {
+    const told = parseTrigger(line);
+    if (told === null) return false;
+    const bytes = new TextEncoder().encode(told.device);
+    const number = toPartition(murmur2(bytes, 0, bytes.length), this.#config.partitions);
+    (this.#actors[number] as PartitionActor).partition.noteTold(told);
+    return true;
   }
 
   /** Reads until the input ends (true) or reading was stopped (false). */
@@ -625,6 +644,16 @@ export class SplitActor {
     }
   }
 
+  /** The sink will never take a trigger: it is kept, and its id stays known. */
+  #refuseTrigger(record: Uint8Array, detail: string, epoch: number): void {
+    const { source, clock, notice } = this.#parts;
+    if (this.#triggers.refused === 1) {
+      notice(`A trigger is refused, and kept in the dead letters as ${REJECTED}, as more may be: ${detail}`);
+    }
+    const letter: DeadLetter = { reason: REJECTED, detail, source: source.name, position: null, record };
+    this.#deadLetters.acceptLine(encodeDeadLetter(letter, clock.wallUs()), epoch);
+  }
+
   #writeDeadLetter(
     letter: {
       reason: DeadLetterReason;
@@ -776,15 +805,18 @@ export class SplitActor {
 
   async #complete(met: Promise<void>, atBarrier: Omit<SplitState, "sink" | "deadLetters">): Promise<void> {
     await met;
-    const [sink, deadLetters] = await Promise.all([
-      this.#triggers.closeEpoch(),
-      this.#deadLetters.closeEpoch(),
-    ]);
-    const commit = this.#log.finish({ ...atBarrier, sink, deadLetters });
+    // In this order: what the sink refuses of the triggers are dead letters before the same barrier.
+    const { position: sink, refused } = await this.#triggers.closeEpoch();
+    const { position: deadLetters } = await this.#deadLetters.closeEpoch();
+    const counts = { ...atBarrier.counts, [REJECTED]: (this.#counts.get(REJECTED) ?? 0) + refused };
+    const commit = this.#log.finish({ ...atBarrier, counts, sink, deadLetters });
     await this.#parts.store.commit(commit);
     if (atBarrier.position !== null) await this.#parts.source.acknowledge(atBarrier.position);
   }
 }
+
+/** The reason of triggers that the sink refused. What was counted of them before this process began is with the other counts. */
+const REJECTED = "SINK_REJECTED";
 
 /** The count of records read, among those of a checkpoint. */
 const READ = "read";

@@ -35,9 +35,12 @@ export interface DeadLetter {
   readonly detail: string;
   /** The source's name: a file's path, `-`, a topic. */
   readonly source: string;
-  /** `{"offset","line"}` of a file, `{"partition","offset"}` of Kafka. */
+  /** `{"offset","line"}` of a file, `{"partition","offset"}` of Kafka; null of a trigger that the sink has refused. */
   readonly position: Json;
-  /** The record's bytes as they came; of one that is too large the first 64 KiB. */
+  /**
+   * The record's bytes as they came; of one that is too large the first 64 KiB. With `SINK_REJECTED`, the trigger's: many
+   * records may have had a part in it, and it is what was to be told.
+   */
   readonly record: Uint8Array;
   /** Of a record that is too large, the length and XXH64 of the whole. */
   readonly oversize?: { readonly byteLength: number; readonly hash: string };
@@ -95,27 +98,31 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** What a dead letter says of a record's place: enough to know it again. */
-export interface DeadLetterPosition {
-  /** Why it is one. */
-  readonly reason: DeadLetterReason;
-  /** The name of the source it came from. */
-  readonly source: string;
-  /** As {@link DeadLetter.position}. */
-  readonly position: Json;
-}
+/** What a dead letter says of its record: enough to know it again. */
+export type KnownDeadLetter =
+  /** Where the record was: the source's name, and as {@link DeadLetter.position}. */
+  | {
+    readonly reason: Exclude<DeadLetterReason, "SINK_REJECTED">;
+    readonly source: string;
+    readonly position: Json;
+  }
+  /** The trigger's bytes. */
+  | { readonly reason: "SINK_REJECTED"; readonly trigger: Uint8Array };
 
 /**
- * Reads back where a dead letter's record was.
+ * Reads back what a dead letter is of.
  *
  * @param line as {@link encodeDeadLetter} wrote it, with or without its `\n`
  * @returns null where it is no dead letter of ours
  */
-export function decodeDeadLetterPosition(line: Uint8Array): DeadLetterPosition | null {
+export function decodeKnownDeadLetter(line: Uint8Array): KnownDeadLetter | null {
   const letter = parseJsonObject(line);
   const known = DEAD_LETTER_REASONS.find((name) => name === letter?.["reason"]);
   if (letter === null || known === undefined) return null;
-  const { source, position } = letter;
+  const { source, position, record } = letter;
+  if (known === "SINK_REJECTED") {
+    return typeof record === "string" ? { reason: known, trigger: encoder.encode(record) } : null;
+  }
   if (typeof source !== "string" || position === undefined) return null;
   return { reason: known, source, position: position as Json };
 }

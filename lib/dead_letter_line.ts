@@ -1,7 +1,7 @@
 /**
  * Reads a dead letter back from its line in the dead letters, record and all.
  *
- * Stricter than what a state needs after a crash ({@link decodeDeadLetterPosition}), since a record that is sent again
+ * Stricter than what a state needs after a crash ({@link decodeKnownDeadLetter}), since a record that is sent again
  * must be the one that came, to the byte: a line that leaves any doubt of that is damaged, and says why. People mend
  * records in copies of these files by hand, so the reasons are written for them.
  *

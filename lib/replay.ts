@@ -4,13 +4,13 @@
  * ```
  *   incomplete        never: of a record that was too large only the beginning was kept
  *   comes_back        it would be a dead letter again (unless forced)
- *   suppressed        it was taken, and would be known by its id (unless forced)
+ *   trigger           never: it is what the sink refused, and no record
  *   older_than_ttl    it can't be known any more whether a copy of it was taken meanwhile (unless insisted on)
  * ```
  *
- * `SINK_REJECTED` says that the record was taken and only its trigger refused: its ids are in the window until `ttl` has
- * passed, and till then it would be suppressed without a word. After that it is as old as any other, and may be insisted
- * on; the pair's memory still knows the latest ENTER and EXIT without a `seq` (SPEC 2).
+ * `SINK_REJECTED` says that the records were taken and only a trigger refused, which is what the letter has: a source can't
+ * take it (it would make a transition of a DWELL), and the records again would be suppressed, since its id is known. It is
+ * for whoever reads the triggers.
  *
  * What comes back is found by trying: the record as it stands in the file goes through the decoder and the judgement of
  * times that `run` uses, with the clock and the limits of today. So one that a person has mended passes, one that a newer
@@ -35,7 +35,7 @@ import { TransitionDecoder } from "./transition.ts";
 /** Why a dead letter is not sent again. */
 export interface ReplayRefusal {
   /** For counting. */
-  readonly because: "incomplete" | "comes_back" | "suppressed" | "older_than_ttl";
+  readonly because: "incomplete" | "trigger" | "comes_back" | "older_than_ttl";
   /** One sentence for a person, without its full stop. */
   readonly why: string;
 }
@@ -69,11 +69,11 @@ export class ReplayJudge {
    */
   refusal(letter: StoredDeadLetter, firstSeenUs: number): ReplayRefusal | null {
     if (letter.reason === "TOO_LARGE" || letter.oversize !== undefined) return incomplete(letter);
+    if (letter.reason === "SINK_REJECTED") return TRIGGER;
     const { force, olderThanTtl } = this.#circumstances;
     if (!force) {
       const why = this.#whyItComesBack(letter, firstSeenUs);
       if (why !== null) return { because: "comes_back", why };
-      if (letter.reason === "SINK_REJECTED" && !this.#isOlderThanTtl(letter)) return this.#suppressed();
     }
     return olderThanTtl ? null : this.#olderThanTtl(letter);
   }
@@ -97,13 +97,6 @@ export class ReplayJudge {
     return outcome === "INVALID_FIELD" ? wouldBe(outcome, decoder.detail) : null;
   }
 
-  #suppressed(): ReplayRefusal {
-    const { ttlUs } = this.#circumstances.config.identity;
-    const why = "It was taken, and only its trigger was refused: its id is known for identity.ttl " +
-      `(${formatDuration(ttlUs)}), and by that it would be suppressed`;
-    return { because: "suppressed", why };
-  }
-
   #isOlderThanTtl({ atUs }: StoredDeadLetter): boolean {
     const { config: { identity: { ttlUs } }, wallUs } = this.#circumstances;
     return wallUs - atUs > ttlUs;
@@ -117,6 +110,12 @@ export class ReplayJudge {
     return { because: "older_than_ttl", why };
   }
 }
+
+const TRIGGER: ReplayRefusal = {
+  because: "trigger",
+  why:
+    "It is a trigger that the output refused, and no record of the source: hand it to whoever reads the triggers",
+};
 
 function incomplete({ oversize, record }: StoredDeadLetter): ReplayRefusal {
   const bytes = oversize === undefined

@@ -5,7 +5,7 @@
  */
 
 /** Bytes of keys and values of an atomic at most: Deno KV takes 819,200. */
-const ATOMIC_BYTES_MAX = 800_000;
+export const ATOMIC_BYTES_MAX = 800_000;
 /** Bytes of keys of an atomic at most: Deno KV takes 81,920. */
 const ATOMIC_KEY_BYTES_MAX = 80_000;
 /** Mutations of an atomic at most. */
@@ -22,6 +22,8 @@ export type KvMutation =
 export interface KvAtomic {
   readonly start: number;
   readonly end: number;
+  /** Of keys and values, about. */
+  readonly byteLength: number;
 }
 
 /** As many mutations to an atomic as it takes, in their order. */
@@ -34,10 +36,11 @@ export function cutIntoAtomics(mutations: readonly KvMutation[]): KvAtomic[] {
     for (; end < mutations.length && end - start < ATOMIC_MUTATIONS_MAX; end++) {
       const mutation = mutations[end] as KvMutation;
       keyBytes += mutation.keyBytes;
-      byteLength += mutation.keyBytes + (mutation.type === "set" ? mutation.value.length : 0);
-      if (end > start && (byteLength > ATOMIC_BYTES_MAX || keyBytes > ATOMIC_KEY_BYTES_MAX)) break;
+      const bytes = mutation.keyBytes + (mutation.type === "set" ? mutation.value.length : 0);
+      if (end > start && (byteLength + bytes > ATOMIC_BYTES_MAX || keyBytes > ATOMIC_KEY_BYTES_MAX)) break;
+      byteLength += bytes;
     }
-    slices.push({ start, end });
+    slices.push({ start, end, byteLength });
     start = end;
   }
   return slices;

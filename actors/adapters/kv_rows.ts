@@ -22,7 +22,8 @@
  *
  * 40 MB are written in about 170 ms and read back in 40 (a local file, 2 cores, an `fsync` of 0.2 ms): lists of 50 values
  * are three times as fast as `getMany` with its 10. A server answers a large atomic after some 45 ms,
- * most of which it waits for the network; so there several are under way at once (eight in 68 ms, not in 351).
+ * most of which it waits for the network; so there several are under way at once (eight in 68 ms, not in 351), where the link
+ * carries them (kv_lane.ts).
  *
  * @module
  */
@@ -30,12 +31,13 @@ import { assert } from "../../lib/assert.ts";
 import { equalBytes } from "../../lib/bytes.ts";
 import { type CheckpointChunk, type CheckpointCommit, type ChunkRange, FencedError } from "../ports.ts";
 import { cutIntoAtomics, type KvAtomic, type KvMutation, kvMutation } from "./kv_atomics.ts";
+import type { KvLanes } from "./kv_lane.ts";
 
 /** Bytes of a value at most. */
 const VALUE_BYTES_MAX = 65_536;
 /** How often it tries to take over: it may meet others who do, or a try of a store before it that comes late. */
 const TAKE_OVERS_MAX = 5;
-/** Values of 60 KiB that are read at a time. */
+/** Values that are read at a time at most. */
 const LIST_BATCH = 50;
 /** Where the rows are, and how one gets there. */
 export interface KvRowsOptions {
@@ -46,8 +48,8 @@ export interface KvRowsOptions {
   readonly name: string;
   /** What to do about a database that is damaged, for messages: a sentence. */
   readonly damaged: string;
-  /** How many atomics may be under way at once. */
-  readonly atomicsAtOnce: number;
+  /** How much may be under way at once. */
+  readonly lanes: KvLanes;
   /** Makes a call of the database, says of its failure what it means, and may set it a limit. */
   readonly call: <T>(run: () => Promise<T>) => Promise<T>;
 }
@@ -156,25 +158,24 @@ export class KvRows {
 
   /** Commits atomics that need no order among themselves; all have ended when it returns or throws. */
   async #commitAll(mutations: readonly KvMutation[], atomics: readonly KvAtomic[]): Promise<void> {
-    let next = 0;
-    let failed = false;
-    const worker = async (): Promise<void> => {
-      for (let slice = atomics[next++]; slice !== undefined && !failed; slice = atomics[next++]) {
+    const { kv, call, lanes } = this.#options;
+    let failure: { readonly error: unknown } | null = null;
+    const commits = atomics.map((slice) =>
+      lanes.up.run(slice.byteLength, async () => {
+        // Those that were waiting are not begun any more.
+        if (failure !== null) throw failure.error;
         try {
           const atomic = this.#atomic(mutations, slice);
-          const { ok } = await this.#options.call(() => atomic.commit());
-          if (!ok) {
-            const owner = await this.#options.call(() => this.#options.kv.get(this.#ownerKey));
-            throw this.#disowned(owner.versionstamp);
-          }
+          const { ok } = await call(() => atomic.commit());
+          if (ok) return;
+          throw this.#disowned((await call(() => kv.get(this.#ownerKey))).versionstamp);
         } catch (error) {
-          failed = true;
+          failure ??= { error };
           throw error;
         }
-      }
-    };
-    const workers = Array.from({ length: Math.min(this.#options.atomicsAtOnce, atomics.length) }, worker);
-    for (const ended of await Promise.allSettled(workers)) {
+      })
+    );
+    for (const ended of await Promise.allSettled(commits)) {
       if (ended.status === "rejected") throw ended.reason;
     }
   }
@@ -184,12 +185,12 @@ export class KvRows {
     slice: KvAtomic,
     manifest: Uint8Array,
   ): Promise<void> {
-    const { kv, call, name } = this.#options;
+    const { kv, call, name, lanes } = this.#options;
     const atomic = this.#atomic(mutations, slice).check({
       key: this.#manifestKey,
       versionstamp: this.#manifest,
     });
-    const result = await call(() => atomic.commit());
+    const result = await lanes.up.run(slice.byteLength, () => call(() => atomic.commit()));
     if (result.ok) {
       this.#manifest = result.versionstamp;
       return;
@@ -216,12 +217,30 @@ export class KvRows {
   }
 
   async *#list(selector: Deno.KvListSelector): AsyncIterable<Deno.KvEntry<Uint8Array>> {
-    const { kv, call } = this.#options;
-    const entries = kv.list<Uint8Array>(selector, { batchSize: LIST_BATCH });
+    const { kv, call, lanes: { down } } = this.#options;
+    let cursor: string | null = null;
     for (;;) {
-      const next = await call(() => entries.next());
-      if (next.done === true) return;
-      yield next.value;
+      const limit: number = Math.max(1, Math.min(LIST_BATCH, Math.floor(down.bytes / VALUE_BYTES_MAX)));
+      const read = async (): Promise<Deno.KvEntry<Uint8Array>[]> => {
+        const entries = kv.list<Uint8Array>(selector, {
+          batchSize: limit,
+          limit,
+          ...cursor === null ? {} : { cursor },
+        });
+        const page: Deno.KvEntry<Uint8Array>[] = [];
+        for (
+          let next = await call(() => entries.next());
+          next.done !== true;
+          next = await call(() => entries.next())
+        ) {
+          page.push(next.value);
+        }
+        if (page.length > 0) cursor = entries.cursor;
+        return page;
+      };
+      const page = await down.run(limit * VALUE_BYTES_MAX, read, bytesOf);
+      yield* page;
+      if (page.length < limit) return;
     }
   }
 
@@ -260,6 +279,11 @@ export class KvRows {
         `checkpoint; this one must stop`,
     );
   }
+}
+
+/** How many bytes of values were read. */
+function bytesOf(entries: readonly Deno.KvEntry<Uint8Array>[]): number {
+  return entries.reduce((sum, { value }) => sum + value.length, 0);
 }
 
 /** The ranges in the order of their keys; those that touch or overlap become one. */

@@ -15,12 +15,16 @@
 import { assert } from "../../lib/assert.ts";
 import { type CheckpointCommit, type CheckpointStore, type ChunkRange, UnavailableError } from "../ports.ts";
 import { greetKvServer, RefusedError } from "./kv_greeting.ts";
+import { ATOMIC_BYTES_MAX } from "./kv_atomics.ts";
+import { KvLane, type KvLanes } from "./kv_lane.ts";
 import { KvRows } from "./kv_rows.ts";
 
 /** How long a call may take, in ms. The largest has 0.8 MB up, or 3 MB down. */
 const CALL_MS_MAX = 10_000;
-/** Atomics under way at once: by then it is the network's or the server's throughput that counts. */
-const ATOMICS_AT_ONCE = 8;
+/** Eight atomics under way at once: by then it is the network's or the server's throughput that counts. */
+const UP_BYTES = { bytesMin: ATOMIC_BYTES_MAX, bytesMax: 8 * ATOMIC_BYTES_MAX };
+/** From four full values in a list to as many as one has. */
+const DOWN_BYTES = { bytesMin: 4 << 16, bytesMax: 64 << 16 };
 const DAMAGED =
   "the database is damaged. Put a copy of it back, or name another in checkpoint.path to begin afresh";
 
@@ -33,8 +37,15 @@ export interface KvServerStoreOptions {
   readonly url: string;
   /** The source split's name: splits share a database and don't see each other. */
   readonly split: string;
+  /** Those of all stores that share the link; its own where they are not given. */
+  readonly lanes?: KvLanes;
   /** How long a call may take, in ms; 10 s where it is not given. */
   readonly callMsMax?: number;
+}
+
+/** Lanes to a server and from it, for all stores of a process that use it. */
+export function kvServerLanes(): KvLanes {
+  return { up: new KvLane(UP_BYTES), down: new KvLane(DOWN_BYTES) };
 }
 
 /** See the module's header. */
@@ -42,6 +53,7 @@ export class KvServerStore implements CheckpointStore {
   readonly name: string;
 
   readonly #options: KvServerStoreOptions;
+  readonly #lanes: KvLanes;
   #kv: Deno.Kv | null = null;
   #rows: KvRows | null = null;
   /** Why nothing more is asked for. */
@@ -51,6 +63,7 @@ export class KvServerStore implements CheckpointStore {
   constructor(options: KvServerStoreOptions) {
     this.name = nameOf(options.url);
     this.#options = options;
+    this.#lanes = options.lanes ?? kvServerLanes();
   }
 
   /**
@@ -90,7 +103,7 @@ export class KvServerStore implements CheckpointStore {
       split: this.#options.split,
       name: this.name,
       damaged: DAMAGED,
-      atomicsAtOnce: ATOMICS_AT_ONCE,
+      lanes: this.#lanes,
       call: (run) => this.#call(run),
     });
     const manifest = await this.#rows.takeOver();

@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { assert } from "../../lib/assert.ts";
 import type { CheckpointCommit, CheckpointStore, ChunkRange } from "../ports.ts";
 import { explainKvFailure } from "./kv_failure.ts";
+import { KvLane, type KvLanes } from "./kv_lane.ts";
 import { KvRows } from "./kv_rows.ts";
 import { StateInUseError, StateLock } from "./state_lock.ts";
 import { emptyState, readMarker, refuseEmpty, type StateMarker, writeMarker } from "./state_marker.ts";
@@ -109,7 +110,7 @@ export class KvStore implements CheckpointStore {
       name: this.name,
       damaged: DAMAGED,
       // A file has one writer at a time.
-      atomicsAtOnce: 1,
+      lanes: localLanes(),
       call: (run) => this.#explained(run),
     });
   }
@@ -156,4 +157,12 @@ async function makeDirectory(directory: string): Promise<void> {
       cause,
     });
   }
+}
+
+/** One atomic after the other, and as much in a list as it takes: there is no link in between. */
+function localLanes(): KvLanes {
+  return {
+    up: new KvLane({ bytesMin: 1, bytesMax: 1 }),
+    down: new KvLane({ bytesMin: 64 << 16, bytesMax: 64 << 16 }),
+  };
 }

@@ -57,7 +57,8 @@ function letterJson({ letter, log, partition, number }: FoundDeadLetter): string
 }
 
 function letterText({ letter: { reason, detail, source, position, atUs } }: FoundDeadLetter): string {
-  const place = `${source} ${JSON.stringify(position)}`;
+  // A trigger that the output refused has none.
+  const place = position === null ? source : `${source} ${JSON.stringify(position)}`;
   return `${formatTimestamp(atUs)} ${reason} ${printable(place)}\n  ${printable(detail)}\n`;
 }
 

@@ -44,8 +44,8 @@ type Because = ReplayRefusal["because"] | "target";
 /** What the summary says of them, in its order. */
 const WORDS: Readonly<Record<Because, string>> = {
   incomplete: "too large, and not kept as a whole",
+  trigger: "triggers that the output refused, and no records",
   comes_back: "would only come back (--force sends them all the same)",
-  suppressed: "taken before, and still known by their ids (--force sends them all the same)",
   older_than_ttl: "older than identity.ttl (--older-than-ttl sends them all the same)",
   target: "can't go to the output",
 };

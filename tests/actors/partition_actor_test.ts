@@ -34,8 +34,13 @@ async function makePartition(json: Json = {}): Promise<PartitionBench> {
   const config = parseConfig(json);
   const world = new World();
   const output = new HeldSink(world, world.triggers);
-  const sink = new SinkActor(output, (error) => {
-    throw error;
+  const sink = new SinkActor(output, {
+    fail: (error) => {
+      throw error;
+    },
+    refused: (_line, why) => {
+      throw new Error(why);
+    },
   }, config.emit === "ordered" ? 1 : 0);
   const effects = new EffectBuffer(config.emit === "ordered");
   const recycled: TransitionBatch[] = [];

@@ -4,8 +4,8 @@
  * @module
  */
 import { deepEqual, equal, ok, rejects, throws } from "node:assert/strict";
-import type { LineBatch, Sink } from "../../actors/ports.ts";
-import { SinkActor } from "../../actors/sink_actor.ts";
+import type { LineBatch, RefusedLine, Sink } from "../../actors/ports.ts";
+import { SinkActor, type SinkEvents } from "../../actors/sink_actor.ts";
 import { AssertionFailed } from "../../lib/assert.ts";
 import { EffectBuffer } from "../../lib/effect.ts";
 import type { Json } from "../../lib/json.ts";
@@ -28,7 +28,7 @@ class HeldSink implements Sink {
   failure: Error | null = null;
   #release: (() => void) | null = null;
 
-  async write(lines: LineBatch): Promise<void> {
+  async write(lines: LineBatch, _refused: RefusedLine): Promise<void> {
     const text = decoder.decode(lines.bytes.subarray(0, lines.byteLength));
     if (this.holdWrites) await this.#held();
     if (this.failure !== null) throw this.failure;
@@ -68,9 +68,14 @@ async function settle(): Promise<void> {
   for (let i = 0; i < 50; i++) await Promise.resolve();
 }
 
-function neverFails(error: unknown): void {
-  throw error;
-}
+const NEVER_FAILS: SinkEvents = {
+  fail: (error) => {
+    throw error;
+  },
+  refused: (_line, why) => {
+    throw new Error(why);
+  },
+};
 
 /** Where lines come from. */
 function from(
@@ -102,7 +107,7 @@ function lines(...texts: readonly string[]): EffectBuffer {
 
 Deno.test("sink actor: lines of one turn go in one write, in the order in which they were taken", async () => {
   const sink = new HeldSink();
-  const actor = new SinkActor(sink, neverFails, 0);
+  const actor = new SinkActor(sink, NEVER_FAILS, 0);
   const effects = lines("a", "b");
   actor.accept(effects, from(0));
   effects.reset();
@@ -115,7 +120,7 @@ Deno.test("sink actor: lines of one turn go in one write, in the order in which 
 
 Deno.test("sink actor: while a write is under way, what comes goes into the next", async () => {
   const sink = new HeldSink();
-  const actor = new SinkActor(sink, neverFails, 0);
+  const actor = new SinkActor(sink, NEVER_FAILS, 0);
   sink.holdWrites = true;
   actor.accept(lines("a"), from(0));
   await settle();
@@ -130,7 +135,7 @@ Deno.test("sink actor: while a write is under way, what comes goes into the next
 
 Deno.test("sink actor: lines behind the barrier wait until what came before it is durable", async () => {
   const sink = new HeldSink();
-  const actor = new SinkActor(sink, neverFails, 0);
+  const actor = new SinkActor(sink, NEVER_FAILS, 0);
   sink.holdFlushes = true;
   actor.accept(lines("before, of one"), from(0, 0));
   actor.accept(lines("behind, of one"), from(1, 0));
@@ -142,7 +147,11 @@ Deno.test("sink actor: lines behind the barrier wait until what came before it i
   deepEqual(sink.writes, ["before, of one\nbefore, of another\n"]);
   const bytesBefore = sink.bytes;
   await sink.release();
-  deepEqual(await closing, { bytes: bytesBefore }, "the checkpoint's length has nothing of what came behind");
+  deepEqual(
+    await closing,
+    { position: { bytes: bytesBefore }, refused: 0 },
+    "the checkpoint's length has nothing of what came behind",
+  );
   await actor.settled();
   deepEqual(sink.writes.slice(1), ["behind, of one\nbehind, of another\n"]);
   actor.accept(lines("of the new epoch"), from(1, 0));
@@ -152,7 +161,7 @@ Deno.test("sink actor: lines behind the barrier wait until what came before it i
 
 Deno.test("sink actor: a barrier waits for the write that is under way", async () => {
   const sink = new HeldSink();
-  const actor = new SinkActor(sink, neverFails, 0);
+  const actor = new SinkActor(sink, NEVER_FAILS, 0);
   sink.holdWrites = true;
   actor.accept(lines("a"), from(0));
   await settle();
@@ -160,11 +169,11 @@ Deno.test("sink actor: a barrier waits for the write that is under way", async (
   await settle();
   equal(sink.flushes, 0);
   await sink.release();
-  deepEqual(await closing, { bytes: 2 });
+  deepEqual(await closing, { position: { bytes: 2 }, refused: 0 });
 });
 
 Deno.test("sink actor: nobody is two barriers ahead, or one behind", async () => {
-  const actor = new SinkActor(new HeldSink(), neverFails, 0);
+  const actor = new SinkActor(new HeldSink(), NEVER_FAILS, 0);
   throws(() => actor.accept(lines("a"), from(2)), AssertionFailed);
   throws(() => actor.acceptLine(encoder.encode("a\n"), 2), AssertionFailed);
   await actor.closeEpoch();
@@ -172,9 +181,37 @@ Deno.test("sink actor: nobody is two barriers ahead, or one behind", async () =>
   throws(() => actor.acceptLine(encoder.encode("a\n"), 0), AssertionFailed);
 });
 
+Deno.test("sink actor: what the sink refuses is told with its epoch, and counted before the barrier it is before", async () => {
+  class PickySink extends HeldSink {
+    override async write(batch: LineBatch, refused: RefusedLine): Promise<void> {
+      await super.write(batch, refused);
+      for (const line of decoder.decode(batch.bytes.subarray(0, batch.byteLength)).split("\n")) {
+        if (line.startsWith("bad")) refused(encoder.encode(line), `no ${line}`);
+      }
+    }
+  }
+  const sink = new PickySink();
+  const told: (string | number)[][] = [];
+  const actor = new SinkActor(sink, {
+    ...NEVER_FAILS,
+    refused: (line, why, epoch) => told.push([decoder.decode(line), why, epoch]),
+  }, 0);
+  sink.holdWrites = true;
+  actor.accept(lines("a", "bad b"), from(0, 0));
+  actor.accept(lines("bad c", "d"), from(1, 0));
+  const closing = actor.closeEpoch();
+  await settle();
+  deepEqual(told, []);
+  await sink.release();
+  deepEqual(await closing, { position: { bytes: 8 }, refused: 1 });
+  await actor.settled();
+  deepEqual(told, [["bad b", "no bad b", 0], ["bad c", "no bad c", 1]]);
+  deepEqual([actor.written, actor.refused], [2, 2]);
+});
+
 Deno.test("sink actor: a slow sink makes partitions wait, and wakes them when there is room", async () => {
   const sink = new HeldSink();
-  const actor = new SinkActor(sink, neverFails, 0);
+  const actor = new SinkActor(sink, NEVER_FAILS, 0);
   let woken = 0;
   actor.onRoom = () => woken++;
   sink.holdWrites = true;
@@ -196,7 +233,7 @@ Deno.test("sink actor: a slow sink makes partitions wait, and wakes them when th
 
 Deno.test("sink actor: lines behind a barrier never stop a partition that has yet to meet it", async () => {
   const sink = new HeldSink();
-  const actor = new SinkActor(sink, neverFails, 0);
+  const actor = new SinkActor(sink, NEVER_FAILS, 0);
   let woken = 0;
   actor.onRoom = () => woken++;
   // One partition has met the barrier and fired a great many deadlines since; the other has not come that far.
@@ -214,7 +251,7 @@ Deno.test("sink actor: lines behind a barrier never stop a partition that has ye
 
 Deno.test("sink actor: ordered, lines leave by event time, up to the watermark that all partitions have reached", async () => {
   const sink = new HeldSink();
-  const actor = new SinkActor(sink, neverFails, 3);
+  const actor = new SinkActor(sink, NEVER_FAILS, 3);
   const accept = async (
     partition: number,
     watermarkUs: number,
@@ -242,7 +279,7 @@ Deno.test("sink actor: ordered, lines leave by event time, up to the watermark t
 
 Deno.test("sink actor: ordered, a barrier lets all lines before it out in their order, and none behind it", async () => {
   const sink = new HeldSink();
-  const actor = new SinkActor(sink, neverFails, 2);
+  const actor = new SinkActor(sink, NEVER_FAILS, 2);
   actor.accept(effectsOf([["c", 3], ["a", 1]], true), from(0, 0, 5));
   actor.accept(effectsOf([["e", 6]], true), from(1, 0, 9));
   actor.accept(effectsOf([["b", 2]], true), from(0, 1, 5));
@@ -257,7 +294,7 @@ Deno.test("sink actor: ordered, a barrier lets all lines before it out in their 
 
 Deno.test("sink actor: ordered, what became due behind the barrier leaves when the barrier is closed", async () => {
   const sink = new HeldSink();
-  const actor = new SinkActor(sink, neverFails, 2);
+  const actor = new SinkActor(sink, NEVER_FAILS, 2);
   for (const partition of [0, 1]) {
     actor.accept(effectsOf([], true), from(0, partition, 5));
     actor.accept(effectsOf([[`b${partition}`, 8 - partition]], true), from(1, partition, 9));
@@ -270,7 +307,7 @@ Deno.test("sink actor: ordered, what became due behind the barrier leaves when t
 Deno.test("sink actor: a sink that fails is told of, and no barrier closes over it", async () => {
   const failures: unknown[] = [];
   const sink = new HeldSink();
-  const actor = new SinkActor(sink, (error) => failures.push(error), 0);
+  const actor = new SinkActor(sink, { ...NEVER_FAILS, fail: (error) => failures.push(error) }, 0);
   sink.failure = new Error("the disk is full");
   actor.accept(lines("a"), from(0));
   await actor.settled();
@@ -282,7 +319,7 @@ Deno.test("sink actor: a sink that fails is told of, and no barrier closes over 
 Deno.test("sink actor: no barrier closes over lines that were lost, even if the sink has recovered", async () => {
   const failures: unknown[] = [];
   const sink = new HeldSink();
-  const actor = new SinkActor(sink, (error) => failures.push(error), 0);
+  const actor = new SinkActor(sink, { ...NEVER_FAILS, fail: (error) => failures.push(error) }, 0);
   const fault = sink.failure = new Error("the disk is full");
   actor.accept(lines("a"), from(0));
   await actor.settled();
@@ -294,7 +331,7 @@ Deno.test("sink actor: no barrier closes over lines that were lost, even if the 
 
 Deno.test("sink actor: halted, it waits for what is on its way, writes nothing more and closes no barrier", async () => {
   const sink = new HeldSink();
-  const actor = new SinkActor(sink, neverFails, 0);
+  const actor = new SinkActor(sink, NEVER_FAILS, 0);
   sink.holdWrites = true;
   actor.accept(lines("on its way"), from(0));
   await settle();

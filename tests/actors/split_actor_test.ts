@@ -5,7 +5,7 @@
  * @module
  */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
-import type { CheckpointCommit, LineBatch } from "../../actors/ports.ts";
+import type { CheckpointCommit, LineBatch, RefusedLine } from "../../actors/ports.ts";
 import type { Json } from "../../lib/json.ts";
 import type { RecordBatch } from "../../lib/record_batch.ts";
 import {
@@ -35,9 +35,9 @@ Deno.test("split: the first checkpoint is durable before anything is emitted", a
   const log: string[] = [];
   const world = new World();
   class LoggedSink extends SimulatedSink {
-    override write(lines: LineBatch): Promise<void> {
+    override write(lines: LineBatch, refused: RefusedLine): Promise<void> {
       log.push("write");
-      return super.write(lines);
+      return super.write(lines, refused);
     }
   }
   class LoggedStore extends SimulatedStore {

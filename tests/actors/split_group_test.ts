@@ -5,7 +5,13 @@
  * @module
  */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
-import { FencedError, type LineBatch, type Source, UnavailableError } from "../../actors/ports.ts";
+import {
+  FencedError,
+  type LineBatch,
+  type RefusedLine,
+  type Source,
+  UnavailableError,
+} from "../../actors/ports.ts";
 import { SplitGroup } from "../../actors/split_group.ts";
 import { FENCED_US } from "../../actors/split_retries.ts";
 import { RESTARTS_MAX } from "../../actors/system.ts";
@@ -42,9 +48,9 @@ class FaultySink extends SimulatedSink {
     this.#fault = fault;
   }
 
-  override write(lines: LineBatch): Promise<void> {
+  override write(lines: LineBatch, refused: RefusedLine): Promise<void> {
     const fault = this.#fault();
-    return fault === undefined ? super.write(lines) : Promise.reject(fault);
+    return fault === undefined ? super.write(lines, refused) : Promise.reject(fault);
   }
 }
 

@@ -157,6 +157,46 @@ for (const [name, json, lines, refused] of CRASHES) {
   });
 }
 
+for (const emit of ["arrival", "ordered"] as const) {
+  Deno.test(`split: triggers that the output refuses, emit ${emit}: each a dead letter once, wherever the process ends`, async () => {
+    const config = parseConfig({
+      partitions: 2,
+      checkpoint: { interval: "0s" },
+      emit,
+      dwell: { rules: [{ fence: "*", after: ["10m"] }], on_contradiction: "retract" },
+    });
+    const lines = [...comeAndGo(6), recordAt(-2000, { device: "truck-9" }), "{"];
+    const all = await runWithCrashes(config, lines, [], { wallUs: NOON_US, batchRecords: 2 });
+    const ids = (of: readonly Record<string, unknown>[]): unknown[] => of.map(({ id }) => id).toSorted();
+    // Every third, of each kind some, by its id, which is the same in every run.
+    const refuses = (line: string): boolean =>
+      Number.parseInt((JSON.parse(line) as { id: string }).id.slice(0, 4), 16) % 3 === 0;
+    const refused = all.raw.filter(refuses).map((line) => JSON.parse(line) as { id: string });
+    ok(refused.length >= 3 && refused.length < all.raw.length - 3, `${refused.length} of ${all.raw.length}`);
+    const options = { wallUs: NOON_US, batchRecords: 2, refuses };
+    for (let step = 1; step <= 60; step++) {
+      for (const afterEffect of [false, true]) {
+        for (const unflushed of ["kept", "lost", "torn"] as const) {
+          const crashes = [{ step, afterEffect, unflushed }, { step: 9, afterEffect, unflushed }];
+          const { triggers, rejected, deadLetters, report } = await runWithCrashes(
+            config,
+            lines,
+            crashes,
+            options,
+          );
+          const where = `step ${step}, ${
+            afterEffect ? "after" : "before"
+          } its effect, unflushed ${unflushed}`;
+          deepEqual(ids(rejected), ids(refused), where);
+          deepEqual(ids([...triggers, ...rejected]), ids(all.triggers), where);
+          equal(report.deadLetters.SINK_REJECTED, refused.length, where);
+          deepEqual(deadLetters.map(({ reason }) => reason), ["MALFORMED_JSON"], where);
+        }
+      }
+    }
+  });
+}
+
 Deno.test("split: another input over the kept state has its own dead letters", async () => {
   class AnotherFile extends SimulatedSource {
     override open(): Promise<"started"> {

@@ -4,7 +4,7 @@
  * @module
  */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
-import { FencedError, type LineBatch } from "../../actors/ports.ts";
+import { FencedError, type LineBatch, type RefusedLine } from "../../actors/ports.ts";
 import { RESTARTS_MAX, type SplitPorts, System } from "../../actors/system.ts";
 import { AssertionFailed } from "../../lib/assert.ts";
 import { parseConfig } from "../../lib/config.ts";
@@ -222,11 +222,11 @@ Deno.test("system: before it reads back, what the broken split had on its way ha
   class SlowSink extends SimulatedSink {
     #closed = false;
 
-    override async write(lines: LineBatch): Promise<void> {
+    override async write(lines: LineBatch, refused: RefusedLine): Promise<void> {
       if (this.#closed) throw new Error("it was closed");
       const bytes = lines.bytes.slice(0, lines.byteLength);
       await quiesce();
-      await super.write({ ...lines, bytes });
+      await super.write({ ...lines, bytes }, refused);
     }
 
     override close(): void {

@@ -1,4 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import { ATOMIC_BYTES_MAX } from "../../actors/adapters/kv_atomics.ts";
+import { KvLane } from "../../actors/adapters/kv_lane.ts";
 import { KvRows } from "../../actors/adapters/kv_rows.ts";
 import { type CheckpointChunk, type ChunkRange, FencedError } from "../../actors/ports.ts";
 import { chunksOf, range } from "../support/store_contract.ts";
@@ -49,12 +51,16 @@ class ForgetfulKv {
 }
 
 function rowsOf(kv: Deno.Kv, atomicsAtOnce = 1): KvRows {
+  const bytes = atomicsAtOnce * ATOMIC_BYTES_MAX;
   return new KvRows({
     kv,
     split: "file",
     name: "memory",
     damaged: "it is damaged",
-    atomicsAtOnce,
+    lanes: {
+      up: new KvLane({ bytesMin: bytes, bytesMax: bytes }),
+      down: new KvLane({ bytesMin: 1, bytesMax: 1 << 20 }),
+    },
     call: (run) => run(),
   });
 }

@@ -15,7 +15,7 @@
 import type { Kafka } from "kafkajs";
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
-import { readDeadLetter } from "../../actors/adapters/kafka/kafka_dead_letters.ts";
+import { type ReadDeadLetter, readDeadLetter } from "../../actors/adapters/kafka/kafka_dead_letters.ts";
 import type { ReadMessage } from "../../actors/adapters/kafka/partition_reader.ts";
 import type { Config } from "../../lib/config.ts";
 import { RECORD_BYTES_MAX } from "../../lib/decoded_transition.ts";
@@ -70,7 +70,7 @@ export async function judge(kafka: Kafka, topics: RoundTopics, config: Config): 
     );
     compare(
       letters[partition] ?? [],
-      said.deadLetters.map(({ line, reason }) => letterText(reason, input[line - 1] as ReadMessage)),
+      said.deadLetters.map(({ line, reason }) => letterOf(reason, input[line - 1] as ReadMessage)),
       `partition ${partition}, dead letters`,
     );
     sum.records += input.length;
@@ -115,16 +115,24 @@ async function lettersOf(kafka: Kafka, topics: RoundTopics): Promise<string[][]>
         letters[0]?.push(`unreadable, at offset ${message.offset} of partition ${partition}`);
         continue;
       }
-      const { offset, partition: source } = letter;
-      letters[source]?.push(letterText(stored.reason, { offset, value: message.value }));
+      const { place, partition: source } = letter;
+      letters[source]?.push(letterText(stored.reason, { place, value: message.value }));
     }
   }
   return letters;
 }
 
+/** That of a record. */
+function letterOf(reason: string, { offset, value }: ReadMessage): string {
+  return letterText(reason, { place: offset, value });
+}
+
 /** Of a record that is too large only the beginning is kept. */
-function letterText(reason: string, { offset, value }: Pick<ReadMessage, "offset" | "value">): string {
-  return `${offset} ${reason} ${Buffer.from(value ?? []).subarray(0, RECORD_BYTES_MAX).toString("base64")}`;
+function letterText(
+  reason: string,
+  { place, value }: Pick<ReadDeadLetter, "place"> & Pick<ReadMessage, "value">,
+): string {
+  return `${place} ${reason} ${Buffer.from(value ?? []).subarray(0, RECORD_BYTES_MAX).toString("base64")}`;
 }
 
 /** As its value says, and what its header and key say of it where they differ. */

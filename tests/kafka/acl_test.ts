@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { match, ok, strictEqual } from "node:assert/strict";
+import { fail, match, ok, strictEqual } from "node:assert/strict";
 import type { Kafka } from "kafkajs";
 import { createKafka, KafkaRefusedError } from "../../actors/adapters/kafka/kafka_client.ts";
 import { KafkaDeadLetters } from "../../actors/adapters/kafka/kafka_dead_letters.ts";
@@ -92,7 +92,7 @@ async function useSink(make: () => Sink, bytes: Uint8Array): Promise<void> {
   try {
     await first.open(null);
     const before = await first.flush();
-    await first.write({ bytes, byteLength: bytes.length, count: 1 });
+    await first.write({ bytes, byteLength: bytes.length, count: 1 }, (_line, why) => fail(why));
     await second.open(before);
     let lines = 0;
     for await (const _line of second.readBack()) lines++;

@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { KafkaDeadLetters } from "../../actors/adapters/kafka/kafka_dead_letters.ts";
 import { FencedError } from "../../actors/ports.ts";
-import { type DeadLetter, decodeDeadLetterPosition, encodeDeadLetter } from "../../lib/dead_letter.ts";
+import { type DeadLetter, decodeKnownDeadLetter, encodeDeadLetter } from "../../lib/dead_letter.ts";
 import type { Json } from "../../lib/json.ts";
 import { afterAll } from "../support/after_all.ts";
 import { startKafka } from "../support/kafka_broker.ts";
@@ -32,6 +32,25 @@ function lineOf(offset: number, fields: Partial<DeadLetter> & { partition?: numb
     record: encoder.encode(`{"n":${offset}`),
     ...rest,
   }, AT_US));
+}
+
+/** A trigger with an id. */
+function triggerOf(id: string): string {
+  const rest = { kind: "ENTER", device_id: "d", fence_id: "f", event_time: "2026-11-30T20:40:00.123000Z" };
+  return JSON.stringify({ id, ...rest });
+}
+
+/** The dead letter of one that the output refused. */
+function rejected(id: string): string {
+  const record = encoder.encode(triggerOf(id));
+  const letter = {
+    reason: "SINK_REJECTED",
+    detail: "too large",
+    source: "in",
+    position: null,
+    record,
+  } as const;
+  return decoder.decode(encodeDeadLetter(letter, AT_US));
 }
 
 interface Given {
@@ -128,13 +147,15 @@ Deno.test({
         oversize: { byteLength: 70_000, hash: "00000000deadbeef" },
       }),
       lineOf(5, { reason: "LATE", detail: "" }),
+      rejected("1".repeat(32)),
+      rejected("2".repeat(32)),
     ];
     const position = await withDeadLetters({ topic }, async (sink) => {
       await write(sink, [lineOf(1)]);
       const known = await sink.flush();
       await write(sink, lines);
       // Should a record be there twice all the same, it is told once.
-      await write(sink, lines.slice(0, 1));
+      await write(sink, [lines[0] as string, lines[5] as string]);
       return known;
     });
     // What others write there is none of ours.
@@ -160,11 +181,13 @@ Deno.test({
     await withDeadLetters({ topic, position }, async (sink) => {
       const found = await readBack(sink);
       deepStrictEqual(found, lines);
-      deepStrictEqual(found.map((line) => decodeDeadLetterPosition(encoder.encode(line))), [
+      deepStrictEqual(found.map((line) => decodeKnownDeadLetter(encoder.encode(line))), [
         { reason: "MALFORMED_JSON", source: "in", position: { partition: 0, offset: 2 } },
         { reason: "INVALID_UTF8", source: "in", position: { partition: 0, offset: 3 } },
         { reason: "TOO_LARGE", source: "in", position: { partition: 0, offset: 4 } },
         { reason: "LATE", source: "in", position: { partition: 0, offset: 5 } },
+        { reason: "SINK_REJECTED", trigger: encoder.encode(triggerOf("1".repeat(32))) },
+        { reason: "SINK_REJECTED", trigger: encoder.encode(triggerOf("2".repeat(32))) },
       ]);
     });
   },

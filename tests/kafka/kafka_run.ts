@@ -81,6 +81,22 @@ export class KafkaRun {
     return `${code}: ${said}`;
   }
 
+  /** SIGSTOP. */
+  pause(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  /** SIGCONT, after {@link pause}. */
+  resume(): void {
+    this.#child.kill("SIGCONT");
+  }
+
+  /** SIGKILL; resolves when it is gone. */
+  async kill(): Promise<void> {
+    killAtOnce(this.#child);
+    await this.#ended;
+  }
+
   async #listen(): Promise<void> {
     for await (const text of this.#child.stderr.pipeThrough(new TextDecoderStream())) this.#said += text;
   }

@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, match, ok, rejects, strictEqual } from "node:assert/strict";
 import { KafkaRefusedError } from "../../actors/adapters/kafka/kafka_client.ts";
 import { KafkaSink, type KafkaSinkOptions } from "../../actors/adapters/kafka/kafka_sink.ts";
 import { FencedError } from "../../actors/ports.ts";
@@ -13,8 +13,8 @@ const broker = await startKafka();
 const ignore = broker === null;
 const brokers = broker?.brokers ?? [];
 const kafka = clientOf(brokers);
-const newTopic = (partitions: number): Promise<string> =>
-  broker === null ? Promise.reject(new Error("There is no broker")) : broker.topic(partitions);
+const newTopic = (partitions: number, configs: Record<string, string> = {}): Promise<string> =>
+  broker === null ? Promise.reject(new Error("There is no broker")) : broker.topic(partitions, configs);
 
 afterAll(async () => await broker?.stop());
 
@@ -41,6 +41,9 @@ function lineOf(number: number, fields: Record<string, unknown> = {}): string {
 
 type Given = Partial<KafkaSinkOptions> & { topic: string; notices?: string[]; position?: Json };
 
+/** A line that was refused, and why. */
+type Refusal = readonly [line: string, why: string];
+
 /** Opens a sink, hands it over, and closes it again. */
 async function withSink<T>(
   { notices = [], position = null, ...options }: Given,
@@ -63,13 +66,18 @@ async function withSink<T>(
   }
 }
 
-async function write(sink: KafkaSink, lines: readonly string[]): Promise<void> {
+/** Writes lines; those that were refused come back. */
+async function write(sink: KafkaSink, lines: readonly string[]): Promise<Refusal[]> {
+  const refused: Refusal[] = [];
   const bytes = encoder.encode(lines.map((line) => `${line}\n`).join(""));
   // A batch's buffer is longer than what is in it, and used again.
   const buffer = new Uint8Array(bytes.length + 10).fill(0x21);
   buffer.set(bytes);
-  await sink.write({ bytes: buffer, byteLength: bytes.length, count: lines.length });
+  await sink.write({ bytes: buffer, byteLength: bytes.length, count: lines.length }, (line, why) => {
+    refused.push([decoder.decode(line), why]);
+  });
   buffer.fill(0x0a);
+  return refused;
 }
 
 async function readBack(sink: KafkaSink): Promise<string[]> {
@@ -326,5 +334,36 @@ Deno.test({
       deepStrictEqual(await readBack(wrote), ["theirs"]);
       wrote.close();
     });
+  },
+});
+
+Deno.test({
+  name:
+    "KafkaSink: what the topic is too narrow for is refused with its size, however many, and all else is written",
+  ignore,
+  async fn() {
+    const topic = await newTopic(1, { "max.message.bytes": "2000" });
+    const big = { attributes: "x".repeat(3_000) };
+    // More than one transaction refuses, and batches that are only too large together.
+    const isBig = (i: number): boolean => i < 150 || i % 50 === 7;
+    const lines = Array.from({ length: 700 }, (_, i) => lineOf(i, isBig(i) ? big : {}));
+    await withSink({ topic }, async (sink) => {
+      const refused = await write(sink, lines);
+      deepStrictEqual(refused.map(([line]) => line), lines.filter((_, i) => isBig(i)));
+      for (const [, why] of refused) {
+        match(
+          why,
+          new RegExp(
+            `^Topic ${topic} does not take it: a record of 3\\d\\d\\d bytes is larger than it takes \\(.+\\)$`,
+          ),
+        );
+      }
+      deepStrictEqual(await valuesOf(kafka, topic), lines.filter((_, i) => !isBig(i)));
+      const position = await sink.flush() as { offset: number };
+      deepStrictEqual(await write(sink, [lineOf(0, big)]), [[lineOf(0, big), refused[0]?.[1]]], "it alone");
+      deepStrictEqual(await sink.flush(), position);
+      deepStrictEqual(await write(sink, [lineOf(1000)]), []);
+    });
+    deepStrictEqual((await valuesOf(kafka, topic)).at(-1), lineOf(1000));
   },
 });

@@ -5,6 +5,7 @@
  */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { setTimeout as delay } from "node:timers/promises";
 import { ConfigResourceTypes } from "kafkajs";
 import { readDeadLetter } from "../../actors/adapters/kafka/kafka_dead_letters.ts";
 import { parseJsonObject } from "../../lib/json_object.ts";
@@ -22,6 +23,7 @@ const newTopic = (configs: Record<string, string> = {}, partitions = 1): Promise
 
 afterAll(async () => await broker?.stop());
 
+const decoder = new TextDecoder();
 const SECOND_MS = 1_000;
 const NOW_MS = Date.now() - 60 * SECOND_MS;
 
@@ -96,9 +98,9 @@ Deno.test({
     for (const message of await readAll(kafka, deadLetters)) {
       const letter = readDeadLetter(message);
       const { reason } = parseJsonObject(letter?.line ?? new Uint8Array(0)) ?? {};
-      strictEqual(fates.has(letter?.offset ?? -1), false, "each once");
-      fates.set(letter?.offset ?? -1, String(reason));
-      const sent = ODD[letter?.offset ?? -1]?.[1].value ?? "";
+      strictEqual(fates.has(Number(letter?.place ?? -1)), false, "each once");
+      fates.set(Number(letter?.place ?? -1), String(reason));
+      const sent = ODD[Number(letter?.place ?? -1)]?.[1].value ?? "";
       const bytes = typeof sent === "string" ? Buffer.from(sent) : sent;
       // Of one that is too large the beginning, without a character that is torn there.
       const kept = Buffer.from(message.value ?? []);
@@ -112,42 +114,134 @@ Deno.test({
   },
 });
 
-for (const which of ["triggers", "deadLetters"] as const) {
-  Deno.test({
-    name:
-      `run: a record that the topic of ${which} is too narrow for ends it, and loses nothing once that is mended`,
-    ignore,
-    async fn() {
-      const topics = { input: await newTopic(), triggers: await newTopic(), deadLetters: await newTopic() };
-      await alter(topics[which], "2000");
-      const narrow = which === "triggers"
-        ? transition(1, { attributes: "x".repeat(3_000) })
-        : "{".repeat(3_000);
-      const after = [transition(2), transition(3)];
-      await produce(topics.input, [transition(0), narrow, ...after].map((value) => ({ value })));
-      await inDirectory(async (directory) => {
-        for (let tries = 0; tries < 2; tries++) {
-          const { code, said } = await (await KafkaRun.start(directory, configOf(topics))).ended();
-          strictEqual(code, 1, said);
-          match(
-            said,
-            new RegExp(
-              `Cannot write to topic ${topics[which]}: a record of \\d+ bytes is larger than it takes`,
-            ),
-          );
-          match(said, /Raise the topic's max\.message\.bytes/);
-        }
-        await alter(topics[which], "100000");
-        const run = await KafkaRun.start(directory, configOf(topics));
-        await run.until(kafka, topics.triggers, which === "triggers" ? 4 : 3);
-        await run.until(kafka, topics.deadLetters, which === "triggers" ? 0 : 1);
-        match(await run.end(), /^0: /);
-      });
-      const ids = (await valuesOf(kafka, topics.triggers)).map((value) => JSON.parse(value).id);
-      strictEqual(new Set(ids).size, ids.length);
-    },
-  });
+Deno.test({
+  name:
+    "run: a record that the topic of dead letters is too narrow for ends it, and loses nothing once that is mended",
+  ignore,
+  async fn() {
+    const topics = { input: await newTopic(), triggers: await newTopic(), deadLetters: await newTopic() };
+    await alter(topics.deadLetters, "2000");
+    const after = [transition(2), transition(3)];
+    await produce(topics.input, [transition(0), "{".repeat(3_000), ...after].map((value) => ({ value })));
+    await inDirectory(async (directory) => {
+      for (let tries = 0; tries < 2; tries++) {
+        const { code, said } = await (await KafkaRun.start(directory, configOf(topics))).ended();
+        strictEqual(code, 1, said);
+        match(
+          said,
+          new RegExp(
+            `Cannot write to topic ${topics.deadLetters}: a record of \\d+ bytes is larger than it takes`,
+          ),
+        );
+        match(said, /Raise the topic's max\.message\.bytes/);
+      }
+      await alter(topics.deadLetters, "100000");
+      const run = await KafkaRun.start(directory, configOf(topics));
+      await run.until(kafka, topics.triggers, 3);
+      await run.until(kafka, topics.deadLetters, 1);
+      match(await run.end(), /^0: /);
+    });
+    const ids = (await valuesOf(kafka, topics.triggers)).map((value) => JSON.parse(value).id);
+    strictEqual(new Set(ids).size, ids.length);
+  },
+});
+
+/** Every tenth trigger is larger than its topic takes. */
+const MANY = Array.from(
+  { length: 60 },
+  (_, i) => transition(i, { seq: i, ...(i % 10 === 3 ? { attributes: "x".repeat(3_000) } : {}) }),
+);
+
+/** What a topic holds: the `seq` of each trigger, in the order in which it came out. */
+function seqsOf(values: readonly string[]): number[] {
+  return values.map((value) => Number((JSON.parse(value) as { seq: string }).seq));
 }
+
+Deno.test({
+  name:
+    "run: a trigger that its topic is too narrow for is a dead letter, once, and the others go out, killed or not",
+  ignore,
+  async fn() {
+    const topics = { input: await newTopic(), triggers: await newTopic(), deadLetters: await newTopic() };
+    await alter(topics.triggers, "2000");
+    await produce(topics.input, MANY.map((value) => ({ value })));
+    // Its checkpoint is not reached before it is killed, so what it has done has to be found in the topics.
+    const config = { ...configOf(topics) as Record<string, unknown> };
+    const checkpoint = { path: `kafka:state-${topics.input}`, interval: "1h" };
+    const seldom = { ...config, checkpoint };
+    const isNarrow = (seq: number): boolean => seq % 10 === 3;
+    const all = MANY.map((_, i) => i);
+    const kept = async (): Promise<void> => {
+      deepStrictEqual(seqsOf(await valuesOf(kafka, topics.triggers)), all.filter((seq) => !isNarrow(seq)));
+      const letters = await readAll(kafka, topics.deadLetters);
+      deepStrictEqual(
+        seqsOf(letters.map(({ value }) => decoder.decode(value ?? undefined))),
+        all.filter(isNarrow),
+      );
+      for (const message of letters) {
+        const letter = parseJsonObject(readDeadLetter(message)?.line ?? new Uint8Array(0)) ?? {};
+        deepStrictEqual([letter["reason"], letter["source"], letter["position"]], [
+          "SINK_REJECTED",
+          topics.input,
+          null,
+        ]);
+        match(
+          String(letter["detail"]),
+          new RegExp(
+            `^Topic ${topics.triggers} does not take it: a record of 3\\d\\d\\d bytes .*larger than the max`,
+          ),
+        );
+      }
+    };
+    await inDirectory(async (directory) => {
+      for (let kills = 0; kills < 2; kills++) {
+        const run = await KafkaRun.start(directory, seldom);
+        await run.until(kafka, topics.triggers, 54);
+        await run.until(kafka, topics.deadLetters, 6);
+        await run.kill();
+        await kept();
+      }
+      // Now they would fit, and yet each was told as what it is.
+      await alter(topics.triggers, "100000");
+      const run = await KafkaRun.start(directory, seldom);
+      await produce(topics.input, [{ value: transition(60, { seq: 60 }) }]);
+      await run.until(kafka, topics.triggers, 55);
+      const said = await run.end();
+      match(said, /^0: /);
+      match(said, /SINK_REJECTED +6\b|6 SINK_REJECTED/);
+    });
+    all.push(60);
+    await kept();
+  },
+});
+
+Deno.test({
+  name: "run: killed again and again while its topic refuses triggers: each is told or a dead letter, once",
+  ignore,
+  async fn() {
+    const topics = { input: await newTopic(), triggers: await newTopic(), deadLetters: await newTopic() };
+    await alter(topics.triggers, "2000");
+    const config = configOf(topics);
+    await inDirectory(async (directory) => {
+      for (let at = 0; at < MANY.length; at += 20) {
+        const run = await KafkaRun.start(directory, config);
+        await run.says(/\[0\]: /);
+        await produce(topics.input, MANY.slice(at, at + 20).map((value) => ({ value })));
+        // Each time elsewhere: before anything was told, or behind a few.
+        await delay(3 * at);
+        await run.kill();
+      }
+      const run = await KafkaRun.start(directory, config);
+      await run.says(/\[0\]: /);
+      await run.until(kafka, topics.triggers, 54);
+      await run.until(kafka, topics.deadLetters, 6);
+      match(await run.end(), /^0: /);
+    });
+    const told = seqsOf(await valuesOf(kafka, topics.triggers));
+    const refused = seqsOf(await valuesOf(kafka, topics.deadLetters));
+    deepStrictEqual([...told, ...refused].toSorted((a, b) => a - b), MANY.map((_, i) => i));
+  },
+});
 
 Deno.test({
   name:

@@ -26,7 +26,7 @@ Deno.test({
         transactionalId: `of-${topic}`,
       });
     const write = (output: OutputPartition, value: string): Promise<void> =>
-      output.write([{ key: null, value: new TextEncoder().encode(value) }]);
+      output.write([{ key: null, value: new TextEncoder().encode(value) }], null);
     const offsetOf = (output: OutputPartition): number => (output.position() as { offset: number }).offset;
     const first = opened();
     await first.open(null);

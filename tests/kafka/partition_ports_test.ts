@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, fail, match, strictEqual } from "node:assert/strict";
 import { PartitionPorts } from "../../actors/adapters/kafka/partition_ports.ts";
 import type { CheckpointStore, Sink } from "../../actors/ports.ts";
 import { parseConfig } from "../../lib/config.ts";
@@ -80,7 +80,7 @@ Deno.test({
           '"event_time":"2026-11-30T20:30:00.123000Z"}\n',
       );
       for (const sink of [first, second]) {
-        await sink.write({ bytes: line, byteLength: line.length, count: 1 });
+        await sink.write({ bytes: line, byteLength: line.length, count: 1 }, (_line, why) => fail(why));
       }
       strictEqual((await valuesOf(kafka, output)).length, 2);
     } finally {

@@ -4,6 +4,7 @@
  * @module
  */
 import { doesNotMatch, match, ok, strictEqual } from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
 import { startKafka } from "../support/kafka_broker.ts";
 import { afterAll } from "../support/after_all.ts";
 import { inDirectory } from "../support/fencepost_process.ts";
@@ -144,6 +145,54 @@ Deno.test({
       strictEqual(new Set(await valuesOf(kafka, output)).size, 40);
     }),
 });
+
+/** Longer than a call may take, and than a transaction may last. */
+const STOPPED_MS = 17_000;
+
+for (
+  const who of ["the server", "the run", "both, the run for longer"] as const
+) {
+  Deno.test({
+    name:
+      `run on a Deno KV server: ${who} stopped with a call under way: it goes on, nothing is lost or told twice`,
+    ignore: ignoreKills,
+    fn: () =>
+      World.use(async (world, server) => {
+        const output = await topic();
+        await world.send(10);
+        const run = await world.start(output);
+        await run.until(kafka, output, 20);
+        try {
+          // What it sends now waits for an answer until the server goes on.
+          if (who !== "the run") server.pause();
+          await world.send(10);
+          await run.until(kafka, output, 40);
+          if (who === "both, the run for longer") {
+            run.pause();
+            await delay(1_000);
+            server.resume();
+            await delay(STOPPED_MS);
+            run.resume();
+          } else {
+            if (who === "the run") run.pause();
+            await delay(STOPPED_MS);
+            if (who === "the run") run.resume();
+          }
+        } finally {
+          server.resume();
+        }
+        await world.send(10);
+        await run.until(kafka, output, 60);
+        const said = await run.end();
+        match(said, /^0: /);
+        doesNotMatch(said, /another process has taken|Another process/);
+        strictEqual(new Set(await valuesOf(kafka, output)).size, 60);
+        const next = await world.start(output);
+        await next.says(/\[0\]: going on \(60 records read/);
+        match(await next.end(), /^0: /);
+      }),
+  });
+}
 
 Deno.test({
   name: "run on a Deno KV server: a token that it refuses ends the run, which does not tell it",

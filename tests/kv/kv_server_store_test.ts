@@ -4,6 +4,7 @@ import { FencedError, UnavailableError } from "../../actors/ports.ts";
 import { afterAll } from "../support/after_all.ts";
 import { KvProxy } from "../support/kv_proxy.ts";
 import { startKvServer } from "../support/kv_server.ts";
+import { SlowLink } from "../support/slow_link.ts";
 import { chunksOf, commit, holds, range, storeContract, withStore } from "../support/store_contract.ts";
 
 const started = await startKvServer();
@@ -141,6 +142,29 @@ Deno.test({
       );
       deepStrictEqual(await chunkIds(split), { journal: [0] });
     });
+  },
+});
+
+Deno.test({
+  name:
+    "KvServerStore: over a link of 2 Mbit/s, a checkpoint that takes longer than a call may is written and read",
+  ignore,
+  async fn() {
+    const split = unique("file");
+    const link = new SlowLink(server, 2_000_000);
+    try {
+      // Twelve seconds each way.
+      const chunks = range("pairs", 0, 50);
+      await withStore(new KvServerStore({ url: link.url, split }), async (store) => {
+        await commit(store, { put: chunksOf(chunks, 60_000), manifest: "large" });
+      });
+      await withStore(new KvServerStore({ url: link.url, split }), async (store, manifest) => {
+        strictEqual(manifest, "large");
+        await holds(store, chunks, 60_000);
+      });
+    } finally {
+      await link.close();
+    }
   },
 });
 

@@ -2,7 +2,7 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import {
   DEAD_LETTER_REASONS,
   type DeadLetter,
-  decodeDeadLetterPosition,
+  decodeKnownDeadLetter,
   encodeDeadLetter,
 } from "../../lib/dead_letter.ts";
 
@@ -84,22 +84,24 @@ Deno.test("encodeDeadLetter: of a record that is too large the beginning, its le
   }
 });
 
-Deno.test("decodeDeadLetterPosition: reads back what was written", () => {
+Deno.test("decodeKnownDeadLetter: reads back what was written", () => {
   for (const reason of DEAD_LETTER_REASONS) {
     for (const position of [{ offset: 2 ** 40, line: 0 }, { partition: 3, offset: 7 }, null]) {
       const line = encodeDeadLetter({ ...LETTER, reason, position }, AT_US);
-      const expected = { reason, source: LETTER.source, position };
-      deepStrictEqual(decodeDeadLetterPosition(line), expected);
-      deepStrictEqual(decodeDeadLetterPosition(line.subarray(0, -1)), expected);
+      const expected = reason === "SINK_REJECTED"
+        ? { reason, trigger: LETTER.record }
+        : { reason, source: LETTER.source, position };
+      deepStrictEqual(decodeKnownDeadLetter(line), expected);
+      deepStrictEqual(decodeKnownDeadLetter(line.subarray(0, -1)), expected);
       // A line that a crash tore is none.
       for (const kept of [0, 1, 40, line.length - 2]) {
-        strictEqual(decodeDeadLetterPosition(line.subarray(0, kept)), null);
+        strictEqual(decodeKnownDeadLetter(line.subarray(0, kept)), null);
       }
     }
   }
 });
 
-Deno.test("decodeDeadLetterPosition: what is no dead letter", () => {
+Deno.test("decodeKnownDeadLetter: what is no dead letter", () => {
   const lines = [
     "",
     "null",
@@ -113,6 +115,6 @@ Deno.test("decodeDeadLetterPosition: what is no dead letter", () => {
     '{"reason":["INVALID_KIND"],"position":{"offset":1}}',
     '{"__proto__":{"reason":"INVALID_KIND","position":1}}',
   ];
-  for (const line of lines) strictEqual(decodeDeadLetterPosition(encoder.encode(line)), null, line);
-  strictEqual(decodeDeadLetterPosition(Uint8Array.of(0x22, 0xff, 0x22)), null);
+  for (const line of lines) strictEqual(decodeKnownDeadLetter(encoder.encode(line)), null, line);
+  strictEqual(decodeKnownDeadLetter(Uint8Array.of(0x22, 0xff, 0x22)), null);
 });

@@ -79,7 +79,7 @@ Deno.test("ReplayJudge: a record that is as bad as it was comes back", () => {
   ];
   for (const [reason, bytes] of cases) {
     // Whatever it was a dead letter for: what it would be today counts.
-    for (const kept of [letter("INVALID_FIELD", bytes), letter("SINK_REJECTED", bytes)]) {
+    for (const kept of [letter("INVALID_FIELD", bytes), letter("LATE", bytes)]) {
       strictEqual(comesBackAs(kept), reason);
       strictEqual(judge(kept, { force: true }), null);
     }
@@ -152,19 +152,12 @@ Deno.test("ReplayJudge: a topic's record is judged by the time at which it was f
   }
 });
 
-Deno.test("ReplayJudge: what was taken is suppressed while its id is known, then it is as old as any other", () => {
-  const aged = (ageUs: number): StoredDeadLetter =>
-    letter("SINK_REJECTED", MENDED, { atUs: WALL_US - ageUs });
-  const ttlUs = 300 * SECOND_US;
-  for (const ageUs of [0, ttlUs]) {
-    const refusal = judge(aged(ageUs), { olderThanTtl: true });
-    strictEqual(refusal?.because, "suppressed");
-    match(refusal?.why ?? "", /known for identity\.ttl \(5m\)/);
-    strictEqual(judge(aged(ageUs), { force: true }), null);
+Deno.test("ReplayJudge: a trigger that the output refused is no record, and never sent", () => {
+  for (const bytes of [encoder.encode('{"id":"0","kind":"DWELL"}'), MENDED]) {
+    const refusal = judge(letter("SINK_REJECTED", bytes), { force: true, olderThanTtl: true });
+    strictEqual(refusal?.because, "trigger");
+    match(refusal?.why ?? "", /^It is a trigger that the output refused/);
   }
-  strictEqual(judge(aged(ttlUs + 1))?.because, "older_than_ttl");
-  strictEqual(judge(aged(ttlUs + 1), { olderThanTtl: true }), null);
-  strictEqual(judge(aged(1001), { config: { identity: { ttl: "1ms" } }, olderThanTtl: true }), null);
 });
 
 Deno.test("ReplayJudge: what is not there as a whole is never sent", () => {

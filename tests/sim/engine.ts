@@ -27,6 +27,8 @@ export interface EngineResult {
   /** The same, as they stand in the output. */
   readonly raw: readonly string[];
   readonly deadLetters: readonly { readonly line: number; readonly reason: string }[];
+  /** Triggers that the output refused. */
+  readonly rejected: readonly Trigger[];
   readonly report: SplitReport;
   readonly notices: readonly string[];
 }
@@ -37,6 +39,8 @@ export interface EngineOptions {
   /** Records that the source gives at a time. */
   readonly batchRecords?: number;
   readonly world?: World;
+  /** Which triggers the output never takes. */
+  readonly refuses?: (trigger: string) => boolean;
 }
 
 const identities = new Map<string, Promise<Identity>>();
@@ -48,6 +52,7 @@ export async function runProcess(
   options: EngineOptions,
 ): Promise<EngineResult> {
   const world = options.world ?? new World();
+  world.refuses = options.refuses ?? null;
   const clock = new SimulatedClock(options.wallUs);
   const key = `${config.identity.bucketUs} ${config.identity.guardUs}`;
   if (!identities.has(key)) identities.set(key, Identity.create(config.identity));
@@ -98,15 +103,26 @@ export async function runWithCrashes(
   return await runProcess(config, lines, { ...options, world });
 }
 
+/** What is looked at of a dead letter. */
+interface Letter {
+  readonly reason: string;
+  /** Null of a trigger that was refused. */
+  readonly position: { readonly line: number } | null;
+  readonly record: string;
+}
+
 /** What a world's outputs hold. */
-export function outputOf(world: World): Pick<EngineResult, "triggers" | "raw" | "deadLetters"> {
+export function outputOf(world: World): Pick<EngineResult, "triggers" | "raw" | "deadLetters" | "rejected"> {
   const raw = world.triggers.lines();
+  const letters = world.deadLetters.lines().map((line) => JSON.parse(line) as Letter);
   return {
     raw,
     triggers: raw.map((line) => JSON.parse(line) as Trigger),
-    deadLetters: world.deadLetters.lines().map((line) => {
-      const { reason, position } = JSON.parse(line) as { reason: string; position: { line: number } };
-      return { line: position.line, reason };
-    }),
+    deadLetters: letters.flatMap(({ reason, position }) =>
+      position === null ? [] : [{ line: position.line, reason }]
+    ),
+    rejected: letters.filter(({ reason }) => reason === "SINK_REJECTED").map(({ record }) =>
+      JSON.parse(record) as Trigger
+    ),
   };
 }

@@ -16,6 +16,7 @@ import {
   type Clock,
   FencedError,
   type LineBatch,
+  type RefusedLine,
   type Sink,
   type Source,
 } from "../../actors/ports.ts";
@@ -40,6 +41,8 @@ export class World {
   crashAfterEffect = false;
   readonly triggers = new Output();
   readonly deadLetters = new Output();
+  /** Which triggers the output never takes; null where it takes all. */
+  refuses: ((trigger: string) => boolean) | null = null;
   manifest: Uint8Array | null = null;
   readonly chunks = new Map<string, Uint8Array>();
   owner = 0;
@@ -217,9 +220,17 @@ export class SimulatedSink implements Sink {
     }
   }
 
-  write(lines: LineBatch): Promise<void> {
-    const bytes = lines.bytes.slice(0, lines.byteLength);
-    return attempt(() => this.#world.step(this.#process, () => this.#output.append(bytes)));
+  write({ bytes, byteLength }: LineBatch, refused: RefusedLine): Promise<void> {
+    const { refuses, triggers } = this.#world;
+    const written = bytes.slice(0, byteLength);
+    if (refuses === null || this.#output !== triggers) return this.#append(written);
+    const lines = new TextDecoder().decode(written).split("\n").slice(0, -1);
+    const taken = lines.filter((line) => !refuses(line)).map((line) => `${line}\n`).join("");
+    return this.#append(encoder.encode(taken)).then(() => {
+      for (const line of lines.filter(refuses)) {
+        refused(encoder.encode(line), "The simulation does not take it");
+      }
+    });
   }
 
   flush(): Promise<Json> {
@@ -230,6 +241,10 @@ export class SimulatedSink implements Sink {
   }
 
   close(): void {}
+
+  #append(bytes: Uint8Array): Promise<void> {
+    return attempt(() => this.#world.step(this.#process, () => this.#output.append(bytes)));
+  }
 }
 
 /** A store whose commits are all or nothing, and fenced. */

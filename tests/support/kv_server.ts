@@ -27,6 +27,10 @@ export interface KvServer extends TestServer {
   readonly url: string;
   /** Its access token, which is in this process's environment as well. */
   readonly token: string;
+  /** SIGSTOP: it holds its connections and answers nothing. */
+  pause(): void;
+  /** SIGCONT, after {@link pause}. */
+  resume(): void;
   /** The data is kept unless it is to be lost. */
   restart(data?: "kept" | "lost"): Promise<void>;
 }
@@ -50,6 +54,14 @@ class GivenKvServer extends GivenServer implements KvServer {
   constructor(url: string) {
     super("DENOKV_URL");
     this.url = url;
+  }
+
+  pause(): void {
+    throw new Error("the server of DENOKV_URL is not ours to stop");
+  }
+
+  resume(): void {
+    throw new Error("the server of DENOKV_URL is not ours to start");
   }
 }
 
@@ -104,6 +116,14 @@ class OwnServer implements KvServer {
         await delay(20);
       }
     }
+  }
+
+  pause(): void {
+    this.#process?.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#process?.kill("SIGCONT");
   }
 
   async kill(): Promise<void> {

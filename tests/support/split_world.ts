@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { CheckpointCommit, LineBatch, Sink, Source } from "../../actors/ports.ts";
+import type { CheckpointCommit, LineBatch, RefusedLine, Sink, Source } from "../../actors/ports.ts";
 import { SplitActor, type SplitParts } from "../../actors/split_actor.ts";
 import { Ticker } from "../../actors/ticker.ts";
 import { type Config, parseConfig } from "../../lib/config.ts";
@@ -119,9 +119,9 @@ export class HeldSink extends SimulatedSink {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  override async write(lines: LineBatch): Promise<void> {
+  override async write(lines: LineBatch, refused: RefusedLine): Promise<void> {
     await this.#hold("writes");
-    await super.write(lines);
+    await super.write(lines, refused);
   }
 
   override async flush(): Promise<Json> {

@@ -4,7 +4,7 @@
  * Without that end a replay that runs beside `fencepost run` would send what comes back again and again.
  *
  * A record's dead letter is handed over once, should it be there twice: a process may have written it when its checkpoint
- * was lost. It is known by its record's topic, partition, offset *and content*, since a source topic that was made anew
+ * was lost. It is known by its record's topic, partition, offset (a refused trigger by its id) *and content*, since a source topic that was made anew
  * counts its offsets from 0 again. Costs some 50 bytes a dead letter.
  *
  * @module
@@ -88,9 +88,9 @@ class DeadLetterPartition implements DeadLetterLog {
     if (letter === null || value === null) {
       return { number, bytes: null, damage: "has not the headers of one" };
     }
-    const { topic, partition, offset, line } = letter;
+    const { topic, partition, place, line } = letter;
     const content = `${value.length} ${murmur2(value, 0, value.length)}`;
-    const name = `${topic} ${partition} ${offset} ${content}`;
+    const name = `${topic} ${partition} ${place} ${content}`;
     const { seen } = this.#options;
     if (seen.has(name)) return null;
     seen.add(name);

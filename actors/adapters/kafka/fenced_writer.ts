@@ -18,6 +18,9 @@
  * - A send goes to one partition at a time. Where one of several brokers fails kafkajs sends again to all that have not
  *   answered yet, also to those that are about to: with new sequence numbers, so twice.
  * - kafkajs leaves out, without a word, what goes to a partition that it does not know. So answers are counted.
+ * - What a topic refuses for its size it looks at first: nothing of that send was written, nothing is unknown, and kafkajs
+ *   takes its sequence numbers back. So several records are sent again in halves; and one alone, that the topic will never
+ *   take, is left out where the caller can say what becomes of it, or else ends the writer.
  * - A write has less time than the broker gives the transaction. Otherwise the broker would abort it and raise the epoch,
  *   and what is only slow would look like another owner. (It still does where the process stood still for that long.)
  *
@@ -36,6 +39,11 @@ export type { WriteMessage } from "./partition_sends.ts";
 
 /** How long one write may take, in ms. */
 const WRITE_MS_MAX = 12_000;
+/**
+ * Refused records in one transaction at most: each is found among up to 500 by halving, and a transaction has to end in
+ * time. The rest is the next one's.
+ */
+const REFUSED_MAX = 100;
 /** How long `open` may take, in ms: a connection, and five tries of the fence with growing pauses. */
 const OPEN_MS_MAX = 30_000;
 /** How long `close` waits for answers that are under way, in ms. */
@@ -50,6 +58,24 @@ const RETRY = { initialRetryTime: 5, multiplier: 1.5, maxRetryTime: 500, retries
 /** Answers that say that another producer has the id; 90 is PRODUCER_FENCED, which kafkajs has no name for. */
 const FENCED_TYPES: readonly unknown[] = ["INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"];
 const PRODUCER_FENCED_CODE = 90;
+
+/** What has become of the records of a write: the first `taken` of them are written, or were refused. */
+export interface Written {
+  readonly taken: number;
+  /** The numbers of those that were not written, since they are larger than their topic takes, and why. */
+  readonly refused: ReadonlyMap<number, string>;
+  /** For each `topic/partition` written to, the offset behind its last record. */
+  readonly ends: ReadonlyMap<string, number>;
+}
+
+/** What is known of a transaction's records so far. */
+interface Progress {
+  taken: number;
+  readonly refused: Map<number, string>;
+  readonly ends: Map<string, number>;
+  /** Whether a record that is too large is left out. */
+  readonly leavesOut: boolean;
+}
 
 /** See the module's header. */
 export class FencedWriter {
@@ -102,21 +128,19 @@ export class FencedWriter {
    * @throws {UnavailableError} where it failed otherwise; whether the records were written is unknown then
    */
   async write(messages: readonly WriteMessage[]): Promise<ReadonlyMap<string, number>> {
-    if (this.#failure !== null) throw this.#failure;
-    const producer = this.#producer;
-    assert(producer !== null && this.#closed === null, "a writer is open when it is written to");
-    assert(!this.#writing, "one write at a time");
-    if (messages.length === 0) return new Map();
-    this.#writing = true;
-    try {
-      return await this.#attempt(
-        this.#transact(producer, messages),
-        WRITE_MS_MAX,
-        `write to topic ${[...new Set(messages.map(({ topic }) => topic))].join(", ")}`,
-      );
-    } finally {
-      this.#writing = false;
-    }
+    const { taken, ends } = await this.#write(messages, false);
+    assert(taken === messages.length, "all of it was written, or it would have failed");
+    return ends;
+  }
+
+  /**
+   * The same for records of one partition, without those that are larger than its topic takes. Where there are many of
+   * these not all records are taken, and the rest is for another call.
+   *
+   * @throws as {@link write} does, but for the size of a record
+   */
+  async writeWhatFits(messages: readonly WriteMessage[]): Promise<Written> {
+    return await this.#write(messages, true);
   }
 
   /** Ends the connection. What was not written yet never will be. */
@@ -126,39 +150,74 @@ export class FencedWriter {
     await this.#closed;
   }
 
+  async #write(messages: readonly WriteMessage[], leavesOut: boolean): Promise<Written> {
+    if (this.#failure !== null) throw this.#failure;
+    const producer = this.#producer;
+    assert(producer !== null && this.#closed === null, "a writer is open when it is written to");
+    assert(!this.#writing, "one write at a time");
+    const progress: Progress = { taken: 0, refused: new Map(), ends: new Map(), leavesOut };
+    if (messages.length === 0) return progress;
+    this.#writing = true;
+    try {
+      return await this.#attempt(
+        this.#transact(producer, messages, progress),
+        WRITE_MS_MAX,
+        `write to topic ${[...new Set(messages.map(({ topic }) => topic))].join(", ")}`,
+      );
+    } finally {
+      this.#writing = false;
+    }
+  }
+
   async #transact(
     producer: Producer,
     messages: readonly WriteMessage[],
-  ): Promise<ReadonlyMap<string, number>> {
-    const ends = new Map<string, number>();
+    progress: Progress,
+  ): Promise<Written> {
     const transaction = await producer.transaction();
-    for (const { topic, partition, pieces } of cutIntoSends(messages, this.#sendBytesMax)) {
+    for (const { topic, pieces } of cutIntoSends(messages, this.#sendBytesMax)) {
       for (const piece of pieces) {
-        ends.set(`${topic}/${partition}`, await this.#send(transaction, topic, piece));
+        if (progress.refused.size >= REFUSED_MAX) break;
+        await this.#send(transaction, { topic, messages: piece, progress });
       }
     }
     this.#assertGoesOn();
     await transaction.commit();
-    return ends;
+    return progress;
   }
 
-  /** Sends records of one partition; returns the offset behind the last. */
-  async #send(transaction: Transaction, topic: string, messages: Message[]): Promise<number> {
+  /** Sends records of one partition; in halves where they are too large together. */
+  async #send(
+    transaction: Transaction,
+    { topic, messages, progress }: { topic: string; messages: Message[]; progress: Progress },
+  ): Promise<void> {
+    if (progress.refused.size >= REFUSED_MAX) return;
     this.#assertGoesOn();
+    const { partition } = messages[0] as Message;
     try {
       const answers = await transaction.send({ topic, messages, acks: -1, timeout: WRITE_MS_MAX });
       const offset = Number(answers[0]?.baseOffset ?? NaN);
-      if (answers.length === 1 && offset >= 0) return offset + messages.length;
+      if (answers.length === 1 && offset >= 0) {
+        progress.ends.set(`${topic}/${partition}`, offset + messages.length);
+        progress.taken += messages.length;
+        return;
+      }
     } catch (error) {
-      // The broker looked at the size first: nothing was written, and nothing is unknown.
       if (!hasType(error, TOO_LARGE_TYPES)) throw error;
-      if (messages.length === 1) throw tooLarge(topic, messages[0] as Message, error);
+      if (messages.length === 1) {
+        const why = tooLarge(messages[0] as Message, error);
+        if (!progress.leavesOut) throw refusal(topic, why, error);
+        progress.refused.set(progress.taken++, `Topic ${topic} does not take it: ${why}`);
+        return;
+      }
+      const refusedBefore = progress.refused.size;
       const half = messages.length >> 1;
-      this.#sendBytesMax = Math.max(1, this.#sendBytesMax >> 1);
-      await this.#send(transaction, topic, messages.slice(0, half));
-      return await this.#send(transaction, topic, messages.slice(half));
+      await this.#send(transaction, { topic, messages: messages.slice(0, half), progress });
+      await this.#send(transaction, { topic, messages: messages.slice(half), progress });
+      // None was too large by itself: they were too many.
+      if (progress.refused.size === refusedBefore) this.#sendBytesMax = halfOf(messages);
+      return;
     }
-    const { partition } = messages[0] as Message;
     throw new KafkaRefusedError(
       `Cannot write to topic ${topic}: nobody has answered for partition ${partition}, is there one of that number?`,
     );
@@ -220,10 +279,23 @@ function hasType(error: unknown, types: readonly unknown[]): boolean {
   return false;
 }
 
-function tooLarge(topic: string, message: Message, cause: unknown): Error {
+/** What the next sends may have, after these were too large together. */
+function halfOf(messages: readonly Message[]): number {
+  const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
+  return Math.max(1, Math.min(SEND_BYTES_MAX, bytes) >> 1);
+}
+
+/** Why a record was refused: its size, and the broker's words. */
+function tooLarge(message: Message, error: unknown): string {
+  let said = error;
+  while (said instanceof Error && said.cause instanceof Error) said = said.cause;
+  const words = said instanceof Error ? said.message : String(said);
+  return `a record of ${sizeOf(message)} bytes is larger than it takes (${words})`;
+}
+
+function refusal(topic: string, why: string, cause: unknown): Error {
   return new KafkaRefusedError(
-    `Cannot write to topic ${topic}: a record of ${sizeOf(message)} bytes is larger than it takes. ` +
-      `Raise the topic's max.message.bytes`,
+    `Cannot write to topic ${topic}: ${why}. Raise the topic's max.message.bytes`,
     { cause },
   );
 }

@@ -7,6 +7,9 @@
  *                                                                          is its beginning:  byte_length  xxh64
  * ```
  *
+ * A trigger that the sink has refused (`SINK_REJECTED`) has no `source_offset`: the value is the trigger, which knows no
+ * longer which record it came from.
+ *
  * They have no key. The topic may have any number of partitions: those of a source partition go to one (its number modulo
  * theirs), in order. So several source partitions may share one, and what is read back is told apart by the headers.
  * Opening and positions: see output_partition.ts.
@@ -16,15 +19,17 @@
 import type { Kafka } from "kafkajs";
 import { Buffer } from "node:buffer";
 import { assert } from "../../../lib/assert.ts";
-import { DEAD_LETTER_REASONS, encodeDeadLetter } from "../../../lib/dead_letter.ts";
+import { DEAD_LETTER_REASONS, type DeadLetterReason, encodeDeadLetter } from "../../../lib/dead_letter.ts";
 import type { Json } from "../../../lib/json.ts";
 import { parseJsonObject } from "../../../lib/json_object.ts";
 import { parseRfc3339 } from "../../../lib/time.ts";
+import { TriggerLine } from "../../../lib/trigger_line.ts";
 import type { LineBatch, Sink } from "../../ports.ts";
 import { type OutputMessage, OutputPartition } from "./output_partition.ts";
 import type { ReadMessage } from "./partition_reader.ts";
 
 const LINE_END = 0x0a;
+const REJECTED: DeadLetterReason = "SINK_REJECTED";
 const decoder = new TextDecoder();
 
 /** Where dead letters go, and whose they are. */
@@ -65,16 +70,16 @@ export class KafkaDeadLetters implements Sink {
     await this.#output.open(position);
   }
 
-  /** The dead letters of this source partition as the lines that were written, each record's once. */
+  /** The dead letters of this source partition as the lines that were written, each record's and each trigger's once. */
   async *readBack(): AsyncIterable<Uint8Array> {
     const { sourceTopic, sourcePartition } = this.#options;
-    const seen = new Set<number>();
+    const seen = new Set<number | string>();
     for await (const messages of this.#output.readBack()) {
       for (const message of messages) {
         const letter = readDeadLetter(message);
         if (letter === null || letter.topic !== sourceTopic || letter.partition !== sourcePartition) continue;
-        if (seen.has(letter.offset)) continue;
-        seen.add(letter.offset);
+        if (seen.has(letter.place)) continue;
+        seen.add(letter.place);
         yield letter.line;
       }
     }
@@ -88,7 +93,8 @@ export class KafkaDeadLetters implements Sink {
       messages.push(this.#message(bytes.subarray(start, end)));
       start = end + 1;
     }
-    await this.#output.write(messages);
+    // There is nowhere else to put one that its topic does not take: that ends the writer, which says what helps.
+    await this.#output.write(messages, null);
   }
 
   flush(): Promise<Json> {
@@ -107,7 +113,7 @@ export class KafkaDeadLetters implements Sink {
     const offset = typeof position === "object" && position !== null && "offset" in position
       ? position.offset
       : null;
-    assert(typeof offset === "number", "a dead letter has its record's offset");
+    assert(typeof offset === "number" || reason === REJECTED, "a dead letter has its record's offset");
     const value = typeof record_base64 === "string"
       ? Buffer.from(record_base64, "base64")
       : Buffer.from(String(record), "utf8");
@@ -116,9 +122,9 @@ export class KafkaDeadLetters implements Sink {
       detail: String(detail),
       source_topic: this.#options.sourceTopic,
       source_partition: String(this.#options.sourcePartition),
-      source_offset: String(offset),
       at: String(at),
     };
+    if (offset !== null) headers["source_offset"] = String(offset);
     if (byte_length !== undefined) headers["byte_length"] = String(byte_length);
     if (xxh64 !== undefined) headers["xxh64"] = String(xxh64);
     return { key: null, value, headers };
@@ -130,7 +136,8 @@ export interface ReadDeadLetter {
   /** The source's. */
   readonly topic: string;
   readonly partition: number;
-  readonly offset: number;
+  /** The record's offset in it, or the id of a trigger that the sink has refused. */
+  readonly place: number | string;
   /** As `encodeDeadLetter` writes it, without its `\n`. */
   readonly line: Uint8Array;
 }
@@ -148,17 +155,25 @@ export function readDeadLetter({ value, headers }: ReadMessage): ReadDeadLetter 
   const at = headers.get("at") ?? new Uint8Array(0);
   const atUs = parseRfc3339(at, 0, at.length);
   if (value === null || reason === undefined || topic === null || Number.isNaN(atUs)) return null;
-  if (partition === null || offset === null) return null;
+  if (partition === null) return null;
+  const place = reason === REJECTED ? idOf(value) : offset;
+  if (place === null) return null;
   const byteLength = countOf(text("byte_length"));
   const letter = {
     reason,
     detail: text("detail") ?? "",
     source: topic,
-    position: { partition, offset },
+    position: typeof place === "string" ? null : { partition, offset: place },
     record: value,
     ...(byteLength === null ? {} : { oversize: { byteLength, hash: text("xxh64") ?? "" } }),
   };
-  return { topic, partition, offset, line: encodeDeadLetter(letter, atUs).subarray(0, -1) };
+  return { topic, partition, place, line: encodeDeadLetter(letter, atUs).subarray(0, -1) };
+}
+
+/** The id of a trigger; null where it is none. */
+function idOf(trigger: Uint8Array): string | null {
+  const line = new TriggerLine();
+  return line.read(trigger, 0, trigger.length) ? decoder.decode(line.id) : null;
 }
 
 function countOf(text: string | null): number | null {

@@ -6,6 +6,9 @@
  * `read_committed`: others see what was aborted too. Opening, positions and what may be wrong with them: see
  * output_partition.ts. An output topic belongs to one deployment; triggers of another in it would be taken for told.
  *
+ * A trigger that is larger than the topic takes (`max.message.bytes`) is refused; those that are only too many together
+ * go in several sends.
+ *
  * One header, since each costs as much as a quarter of the whole record. As CloudEvents (binary mode, version 1.0 of the
  * Kafka binding) there are six, `ce_id` in place of `id`; the value is the same line.
  *
@@ -15,7 +18,7 @@ import type { Kafka } from "kafkajs";
 import { assert } from "../../../lib/assert.ts";
 import type { Json } from "../../../lib/json.ts";
 import { TriggerLine } from "../../../lib/trigger_line.ts";
-import type { LineBatch, Sink } from "../../ports.ts";
+import type { LineBatch, RefusedLine, Sink } from "../../ports.ts";
 import { type OutputMessage, OutputPartition } from "./output_partition.ts";
 
 const LINE_END = 0x0a;
@@ -74,7 +77,7 @@ export class KafkaSink implements Sink {
     }
   }
 
-  async write({ bytes, byteLength }: LineBatch): Promise<void> {
+  async write({ bytes, byteLength }: LineBatch, refused: RefusedLine): Promise<void> {
     const messages: OutputMessage[] = [];
     for (let start = 0; start < byteLength;) {
       const end = bytes.indexOf(LINE_END, start);
@@ -82,7 +85,11 @@ export class KafkaSink implements Sink {
       messages.push(this.#message(bytes, start, end));
       start = end + 1;
     }
-    await this.#output.write(messages);
+    await this.#output.write(messages, (number, why) => {
+      const value = messages[number]?.value ?? null;
+      assert(value !== null, "what was refused was to be written");
+      refused(value, why);
+    });
   }
 
   flush(): Promise<Json> {

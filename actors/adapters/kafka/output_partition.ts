@@ -29,13 +29,16 @@
  * Transactions cost 3 to 6 ms each however small, so after one has begun the next small one waits until `PACE_MS` have
  * passed: what comes meanwhile gathers where it comes from. A first line after a quiet time never waits.
  *
+ * A record that is larger than the topic takes, alone, is refused, and the others are written: it would be refused again
+ * after every restart, and nothing behind it would ever come.
+ *
  * @module
  */
 import type { Kafka } from "kafkajs";
 import { setTimeout as delay } from "node:timers/promises";
 import { assert } from "../../../lib/assert.ts";
 import type { Json } from "../../../lib/json.ts";
-import { FencedWriter, type WriteMessage } from "./fenced_writer.ts";
+import { FencedWriter, type WriteMessage, type Written } from "./fenced_writer.ts";
 import { KafkaRefusedError, partitionCount } from "./kafka_client.ts";
 import { isDenied, sortKafkaFailure } from "./kafka_failure.ts";
 import { PartitionReader, type ReadMessage } from "./partition_reader.ts";
@@ -60,6 +63,9 @@ export interface OutputPartitionOptions {
   /** {@link LOOK_MS} where not given. */
   readonly lookMs?: number;
 }
+
+/** Told of a record that can't be written: its number among those of the call, and why. */
+export type Refused = (number: number, why: string) => void;
 
 /** A record to write here. */
 export type OutputMessage = Pick<WriteMessage, "key" | "value" | "headers">;
@@ -140,28 +146,46 @@ export class OutputPartition {
   /**
    * Writes the records; they are committed when this resolves.
    *
+   * @param refused is told of those that are larger than the topic takes, by their number, after the others were committed;
+   *   where it is null they end the writer
    * @throws {FencedError} where another owner has taken over
+   * @throws {KafkaRefusedError} where a record is too large, and nobody is told
    * @throws {UnavailableError} where it failed; whether they were written is unknown then
    */
-  async write(messages: readonly OutputMessage[]): Promise<void> {
+  async write(messages: readonly OutputMessage[], refused: Refused | null): Promise<void> {
+    const { topic } = this.#options;
+    const partition = this.#partition;
+    for (let at = 0; at < messages.length;) {
+      const rest = messages.slice(at).map((message) => ({ ...message, topic, partition }));
+      at += await this.#transact(rest, refused === null ? null : (i, why) => refused(at + i, why));
+    }
+  }
+
+  /** Writes as many of the records as one transaction takes; returns how many that were. */
+  async #transact(messages: readonly WriteMessage[], refused: Refused | null): Promise<number> {
     const writer = this.#writer;
     assert(writer !== null, "an output is opened before it is written to");
-    if (messages.length === 0) return;
-    if (messages.length < PACE_RECORDS) {
+    await this.#pace(messages.length);
+    const written: Written = refused === null
+      ? { taken: messages.length, refused: new Map(), ends: await writer.write(messages) }
+      : await writer.writeWhatFits(messages);
+    const count = written.taken - written.refused.size;
+    if (count > 0) {
+      const end = written.ends.get(`${this.#options.topic}/${this.#partition}`);
+      assert(end !== undefined && end >= this.#offset + count, "what was written lies behind the rest");
+      this.#offset = end;
+      this.#lookedMs = performance.now();
+    }
+    for (const [number, why] of written.refused) refused?.(number, why);
+    return written.taken;
+  }
+
+  async #pace(records: number): Promise<void> {
+    if (records < PACE_RECORDS) {
       const waitMs = this.#pacedMs + PACE_MS - performance.now();
       if (waitMs > 0) await delay(waitMs);
     }
     this.#pacedMs = performance.now();
-    const { topic } = this.#options;
-    const partition = this.#partition;
-    const ends = await writer.write(messages.map((message) => ({ ...message, topic, partition })));
-    const end = ends.get(`${topic}/${partition}`);
-    assert(
-      end !== undefined && end >= this.#offset + messages.length,
-      "what was written lies behind the rest",
-    );
-    this.#offset = end;
-    this.#lookedMs = performance.now();
   }
 
   /** A position behind the last record that was written; nothing is being written meanwhile. */

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import type { Config } from "../../../lib/config.ts";
 import { type StatePlace, statePlaceOf } from "../../../lib/state_place.ts";
 import type { CheckpointStore, Sink } from "../../ports.ts";
-import { KvServerStore } from "../kv_server_store.ts";
+import { kvServerLanes, KvServerStore } from "../kv_server_store.ts";
 import { KvStore } from "../kv_store.ts";
 import { NdjsonSink } from "../ndjson_sink.ts";
 import { KafkaRefusedError, partitionCount } from "./kafka_client.ts";
@@ -30,6 +30,8 @@ export class PartitionPorts {
   readonly #kafka: Kafka;
   readonly #config: Config;
   readonly #state: StatePlace;
+  /** To a server that has the states of all partitions, and from it. */
+  readonly #lanes = kvServerLanes();
   /** How many the source has. */
   #partitions = 0;
 
@@ -128,7 +130,7 @@ export class PartitionPorts {
         notice,
       });
     }
-    if (state.type === "server") return new KvServerStore({ url: state.url, split });
+    if (state.type === "server") return new KvServerStore({ url: state.url, split, lanes: this.#lanes });
     // A directory each, since a process locks its own: others on this host may have the other partitions.
     return new KvStore({ directory: join(state.path, place), split });
   }
