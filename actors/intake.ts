@@ -16,7 +16,7 @@
  *
  * @module
  */
-import { Admission } from "../lib/overload.ts";
+import { Admission, type Room } from "../lib/overload.ts";
 import { assert } from "../lib/assert.ts";
 import type { DeadLetterReason } from "../lib/dead_letter.ts";
 import type { Json } from "../lib/json.ts";
@@ -82,6 +82,8 @@ export interface IntakeOptions {
   readonly targetUs: number;
   /** Records in flight at most. */
   readonly capacity: number;
+  /** Bytes of requests in flight at most: large records fill the memory long before they fill the mailboxes. */
+  readonly bytesMax: number;
   /** How long clients have to send again what was refused, before time goes on without it, µs. */
   readonly settleUs: number;
 }
@@ -107,6 +109,8 @@ export class Intake implements Source {
   /** Read and not yet durable, the oldest first. */
   #reading: Taken[] = [];
   #next = 0;
+  /** Bytes of the requests that are in flight. */
+  #bytes = 0;
   #open = false;
   #wake: (() => void) | null = null;
   #shedAtUs = -Infinity;
@@ -131,7 +135,7 @@ export class Intake implements Source {
       return Promise.reject(new UnavailableError("Nothing is taken now: it is starting or stopping"));
     }
     const outcomes = new Uint8Array(count);
-    const room = this.admission.room(client, nowUs);
+    const room = this.#roomFor(delivery, nowUs);
     let indices: Uint32Array | null = null;
     let taken = count;
     if (count > room.any) {
@@ -141,6 +145,7 @@ export class Intake implements Source {
     }
     if (taken === 0) return Promise.resolve({ outcomes, deadLetters: new Map(), taken });
     this.admission.take(client, taken, nowUs);
+    this.#bytes += delivery.records.bytes.length;
     const answer = Promise.withResolvers<Receipt>();
     this.#queue.push({
       delivery,
@@ -158,7 +163,9 @@ export class Intake implements Source {
 
   /** Whether a request would be refused whatever is in it. */
   isFullFor(client: string): boolean {
-    return this.#open && this.admission.room(client, this.#options.clock.monotonicUs()).exits === 0;
+    if (!this.#open) return false;
+    return this.#bytes >= this.#options.bytesMax ||
+      this.admission.room(client, this.#options.clock.monotonicUs()).exits === 0;
   }
 
   /** Whether it is being read. */
@@ -229,7 +236,7 @@ export class Intake implements Source {
       if (taken.first + taken.count > upTo) break;
       done++;
       longestUs = Math.max(longestUs, nowUs - taken.offeredUs);
-      this.admission.release(taken.delivery.client, taken.count);
+      this.#release(taken);
       const { outcomes, deadLetters, count } = taken;
       taken.answer.resolve({ outcomes, deadLetters, taken: count });
     }
@@ -244,16 +251,27 @@ export class Intake implements Source {
     const waiting = [...this.#reading, ...this.#queue];
     this.#reading = [];
     this.#queue = [];
-    for (const { delivery, count, answer } of waiting) {
-      this.admission.release(delivery.client, count);
-      answer.reject(new UnavailableError("It is not known whether this was taken: send it again"));
+    for (const taken of waiting) {
+      this.#release(taken);
+      taken.answer.reject(new UnavailableError("It is not known whether this was taken: send it again"));
     }
+  }
+
+  #roomFor({ records: { bytes }, client }: Delivery, nowUs: number): Room {
+    const room = this.admission.room(client, nowUs);
+    const isTooMuch = this.#bytes > 0 && this.#bytes + bytes.length > this.#options.bytesMax;
+    return isTooMuch ? { any: 0, exits: 0 } : room;
+  }
+
+  #release({ delivery, count }: Taken): void {
+    this.admission.release(delivery.client, count);
+    this.#bytes -= delivery.records.bytes.length;
   }
 
   /** Which records of a request to take where not all can be: EXITs for longer than the others. */
   #choose(
     records: RecordSpans,
-    room: { any: number; exits: number },
+    room: Room,
     outcomes: Uint8Array,
   ): Uint32Array {
     const chosen: number[] = [];

@@ -35,7 +35,7 @@ export interface HttpConfig {
   readonly allowAnonymous: boolean;
   /** Bytes of a request's body at most, unpacked. */
   readonly bodyBytesMax: number;
-  /** Bytes of all bodies that are being received. */
+  /** Bytes of all bodies that are being received, and of those whose records are not durable yet. */
   readonly bodiesBytesMax: number;
   /** Connections at a time. */
   readonly connectionsMax: number;

@@ -31,6 +31,7 @@ export class HttpJob implements Job {
       clock,
       targetUs: config.http.targetUs,
       capacity: config.partitions * config.mailbox.capacity,
+      bytesMax: config.http.bodiesBytesMax,
       settleUs: config.time.settleUs,
     });
     this.#splits = new SplitGroup({

@@ -20,13 +20,14 @@ class StandingClock {
   }
 }
 
-function makeIntake(capacity = 10_000): { intake: Intake; clock: StandingClock } {
+function makeIntake(capacity = 10_000, bytesMax = 1 << 20): { intake: Intake; clock: StandingClock } {
   const clock = new StandingClock();
   const intake = new Intake({
     name: "http",
     clock: clock as unknown as Clock,
     targetUs: 100_000,
     capacity,
+    bytesMax,
     settleUs: 30_000_000,
   });
   return { intake, clock };
@@ -158,4 +159,22 @@ Deno.test("intake: a full one refuses at once, and the clock waits for those who
   equal(intake.caughtUp(), false);
   clock.nowUs += 1;
   ok(intake.caughtUp());
+});
+
+Deno.test("intake: large records are bounded by their bytes, and one that is larger than all of it can be taken alone", async () => {
+  const { intake } = makeIntake(10_000, 1000);
+  await intake.open(null);
+  const first = intake.offer(delivery(["x".repeat(1500)]));
+  ok(intake.isFullFor("a"));
+  deepEqual([...(await intake.offer(delivery(["y"]))).outcomes], [3]);
+  await readTexts(intake);
+  await intake.acknowledge({ offset: 1 });
+  equal((await first).taken, 1);
+  equal(intake.isFullFor("a"), false);
+  const second = intake.offer(delivery(["x".repeat(600)]));
+  equal((await intake.offer(delivery(["y".repeat(500)]))).taken, 0);
+  const third = intake.offer(delivery(["y".repeat(400)]));
+  await readTexts(intake);
+  await intake.acknowledge({ offset: 3 });
+  deepEqual([(await second).taken, (await third).taken], [1, 1]);
 });

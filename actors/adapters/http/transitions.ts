@@ -168,9 +168,8 @@ function cutOf(request: Request): Cut | Response {
 function full(request: Request): Response {
   // What is not read would be taken for the next request.
   request.body?.cancel().catch(() => {});
-  return problem(429, "There is no room now: nothing of this request was taken", {
-    "retry-after": RETRY_AFTER_S,
-  });
+  const headers = { "retry-after": RETRY_AFTER_S };
+  return problem(429, "There is no room now: nothing of this request was taken", headers, { taken: 0 });
 }
 
 function unavailable(detail: string): Response {
