@@ -171,6 +171,8 @@ export class PairTable {
   readonly #index: HashIndex = new HashIndex((row) => this.word(row, HASH));
   readonly #classes: (ArenaClass | undefined)[] = [];
   readonly #free: number[] = [];
+  /** Those who want to know which rows are added. */
+  readonly #watchers = new Set<number[]>();
   /** Rows of which a restore has met a change, but not yet the ids. */
   readonly #orphans = new Set<number>();
   #prefetched = new Int32Array(128);
@@ -301,7 +303,32 @@ export class PairTable {
     const row = this.#free.pop() ?? this.#addRow();
     this.#occupy(row, hash, bytes, deviceStart, deviceEnd, fenceStart, fenceEnd);
     this.touch(row);
+    if (this.#watchers.size > 0) { for (const rows of this.#watchers) rows.push(row); }
     return row;
+  }
+
+  /** From here on adds each row that a pair is put in to `rows`, until the returned function is called. */
+  watchInserted(rows: number[]): () => void {
+    this.#watchers.add(rows);
+    return () => this.#watchers.delete(rows);
+  }
+
+  /** Whether a row is in use, by a pair of this device. */
+  isOf(row: number, device: Uint8Array): boolean {
+    const flags = this.word(row, FLAGS);
+    if ((flags & LIVE) === 0) return false;
+    let stored = this.#bytes[row >>> ROW_BITS] as Uint8Array;
+    let at = (row & ROW_MASK) * ROW_BYTES + KEY_AT;
+    if ((flags & KEY_IN_ARENA) !== 0) {
+      const reference = this.word(row, KEY);
+      stored = this.#arenaSegment(reference);
+      at = this.#arenaPlace(reference);
+    }
+    if (stored[at] !== device.length - 1) return false;
+    at += KEY_HEADER;
+    // From its end, where numbered devices differ.
+    for (let i = device.length - 1; i >= 0; i--) if (stored[at + i] !== device[i]) return false;
+    return true;
   }
 
   /** Forgets a pair. The row is zero from here on and will be used again. */

@@ -36,6 +36,9 @@ const UNTOLD = 128;
 /** It is in the list of those that no checkpoint has for good. Not written; it stays when the entry is given back. */
 const UNSAVED = 256;
 
+/** Places by which rows are told apart at first: see {@link ReorderBuffer.entriesOf}. */
+const MARKS = 4096;
+
 /** Words an entry: row, flags, next and previous of the wheel. */
 const WORDS = 4;
 const ROW = 0;
@@ -337,6 +340,40 @@ export class ReorderBuffer {
       else this.#setFlags(entry, flags & ~UNSAVED);
     }
     this.#unsaved.length = kept;
+  }
+
+  /** When a pair's group is taken at the latest, a watermark in µs; NaN where it has none. */
+  groupDueUs(row: number): number {
+    return this.#groups.get(row)?.dueUs ?? NaN;
+  }
+
+  /**
+   * The entries of some rows, by their row. Looks through all there are until it has found as many, some 4 ns each.
+   *
+   * @param counts how many each of the rows has
+   */
+  entriesOf(counts: ReadonlyMap<number, number>): Map<number, number[]> {
+    const found = new Map<number, number[]>();
+    let left = 0;
+    for (const [row, count] of counts) {
+      found.set(row, []);
+      left += count;
+    }
+    // Most rows are none of these, which their last bits tell sooner than a look-up.
+    const marked = new Uint8Array(MARKS);
+    for (const row of counts.keys()) marked[row & (MARKS - 1)] = 1;
+    for (let entry = 0; entry < this.#entryCount && left > 0; entry++) {
+      const words = this.#words[entry >>> SEGMENT_BITS] as Int32Array;
+      const at = (entry & SEGMENT_MASK) * WORDS;
+      const row = words[at + ROW] as number;
+      if (marked[row & (MARKS - 1)] === 0) continue;
+      if (((words[at + FLAGS] as number) & LIVE) === 0) continue;
+      const entries = found.get(row);
+      if (entries === undefined) continue;
+      entries.push(entry);
+      left--;
+    }
+    return found;
   }
 
   /** Entries ever used: all are below this. */

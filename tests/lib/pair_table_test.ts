@@ -488,3 +488,29 @@ Deno.test("pair table: the longest image has room", () => {
   const [image] = images(table, [row], true);
   equal(image?.length, IMAGE_BYTES_MAX);
 });
+
+Deno.test("PairTable: a device's rows are told from all others, and one who watches hears of each that is added", () => {
+  const table = new PairTable();
+  for (const device of ["a", "aa", "b", "a".repeat(29), "a".repeat(256)]) {
+    for (const fence of ["a", "f".repeat(40)]) insert(table, keyOf(device, fence));
+  }
+  for (const device of ["a", "aa", "b", "a".repeat(29), "a".repeat(256), "c", "a".repeat(255)]) {
+    const bytes = encoder.encode(device);
+    for (let row = 0; row < table.rowCount; row++) {
+      equal(table.isOf(row, bytes), idsOf(table, row)[0] === device);
+    }
+  }
+  const freed = find(table, keyOf("a", "a"));
+  table.release(freed);
+  ok(!table.isOf(freed, encoder.encode("a")), "a row that is free is nobody's");
+  const [one, other]: [number[], number[]] = [[], []];
+  const stop = table.watchInserted(one);
+  const stopOther = table.watchInserted(other);
+  // A row that a search may have passed already.
+  equal(insert(table, keyOf("a", "new")), freed);
+  stop();
+  const next = insert(table, keyOf("a", "newer"));
+  stopOther();
+  insert(table, keyOf("a", "newest"));
+  deepEqual([one, other], [[freed], [freed, next]]);
+});
