@@ -58,6 +58,8 @@ export class PartitionActor implements Actor {
   /** Whether pairs were looked at for forgetting at the barrier that is being met. */
   #swept = false;
   #epoch = 0;
+  /** Those who wait for the end of the message. */
+  #lookers: (() => void)[] = [];
 
   constructor(parts: PartitionActorParts) {
     this.#parts = parts;
@@ -69,6 +71,12 @@ export class PartitionActor implements Actor {
   /** Whether it has nothing to do. */
   get idle(): boolean {
     return this.#message === null && this.mailbox.length === 0;
+  }
+
+  /** Calls when it is between two messages: at once, or when the one that it is at is done. */
+  between(look: () => void): void {
+    if (this.#message === null) look();
+    else this.#lookers.push(look);
   }
 
   step(): Step {
@@ -89,6 +97,7 @@ export class PartitionActor implements Actor {
     }
     this.#message = null;
     this.#row = 0;
+    if (this.#lookers.length > 0) { for (const look of this.#lookers.splice(0)) look(); }
     if (message.type === "finish") {
       message.done();
     } else if (message.type === "advance" && message.batch !== null) {

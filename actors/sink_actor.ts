@@ -22,6 +22,7 @@
 import { assert } from "../lib/assert.ts";
 import type { EffectBuffer } from "../lib/effect.ts";
 import type { Json } from "../lib/json.ts";
+import type { LineObserver } from "./line_observer.ts";
 import type { Sink } from "./ports.ts";
 
 /** Bytes that wait before partitions have to: two large writes. */
@@ -87,6 +88,8 @@ export class SinkActor {
   refused = 0;
   /** Called when there is room again after {@link isFullFor} was true. */
   onRoom: () => void = () => {};
+  /** Who looks on. */
+  observer: LineObserver | null = null;
 
   readonly #sink: Sink;
   readonly #events: SinkEvents;
@@ -166,6 +169,7 @@ export class SinkActor {
     // Lines before the barrier may not have arrived: no checkpoint may say that they have.
     if (this.#halted !== null) throw this.#halted;
     const atBarrier = { position: await this.#sink.flush(), refused: this.refused };
+    this.observer?.durable();
     this.#epoch++;
     const current = this.#current;
     this.#current = this.#next;
@@ -184,6 +188,7 @@ export class SinkActor {
   async halt(): Promise<void> {
     this.#halted ??= new Error(`Nothing more is written to ${this.#sink.name}`);
     await this.settled();
+    this.observer?.halted();
   }
 
   /** Resolves when nothing is being written. */
@@ -221,6 +226,8 @@ export class SinkActor {
         this.#events.refused(line, why, this.#epoch);
       });
       this.written += count - (this.refused - refusedBefore);
+      // One that the output refused is shown too: another output may have taken it.
+      this.observer?.written(lines);
       lines.clear();
       this.#makeRoom();
     }

@@ -42,11 +42,13 @@ import { formatDuration, formatTimestamp } from "../lib/time.ts";
 import { TransitionDecoder } from "../lib/transition.ts";
 import { TransitionBatch } from "../lib/transition_batch.ts";
 import { parseTrigger } from "../lib/trigger.ts";
+import type { SplitObservers } from "./line_observer.ts";
 import { Mailbox } from "./mailbox.ts";
 import { PartitionActor, type PartitionMessage } from "./partition_actor.ts";
 import type { CheckpointStore, Clock, Sink, Source } from "./ports.ts";
 import { Scheduler } from "./scheduler.ts";
 import { SinkActor } from "./sink_actor.ts";
+import { SplitReads } from "./split_reads.ts";
 import type { Ticker } from "./ticker.ts";
 
 /** Transitions in one message to a partition at most. */
@@ -76,6 +78,8 @@ export interface SplitParts {
   readonly pairBound: SharedCount;
   /** Told things that an operator should know, one line each. */
   readonly notice: (message: string) => void;
+  /** Who looks on, if anybody does. */
+  readonly observers?: SplitObservers;
 }
 
 /** How many dead letters there were for each reason. */
@@ -111,6 +115,8 @@ export interface Opened {
 
 /** See the module's header. */
 export class SplitActor {
+  /** For those who ask where a device is. */
+  readonly reads: SplitReads;
   readonly #parts: SplitParts;
   readonly #config: Config;
   readonly #clock: SplitClock;
@@ -199,6 +205,8 @@ export class SplitActor {
       refused: (_line, why) => this.#fail(new Error(`Cannot write dead letters: ${why}`)),
     }, 0);
     this.#triggers.onRoom = () => this.#wakeAll();
+    this.#triggers.observer = parts.observers?.triggers ?? null;
+    this.#deadLetters.observer = parts.observers?.deadLetters ?? null;
     this.#filling = new Array<TransitionBatch | null>(config.partitions).fill(null);
     for (let number = 0; number < config.partitions; number++) {
       const effects = new EffectBuffer(ordered);
@@ -215,6 +223,7 @@ export class SplitActor {
         }),
       );
     }
+    this.reads = new SplitReads({ ...parts, actors: this.#actors });
   }
 
   /**
@@ -238,6 +247,7 @@ export class SplitActor {
     const readBack = split === null ? 0 : await this.#readBack(comesAgain);
     this.#takeCheckpoint();
     await this.#whileWorking(this.#checkpointing ?? Promise.resolve());
+    this.reads.isOpen = true;
     return { resumed: split !== null, readBack };
   }
 
@@ -269,6 +279,7 @@ export class SplitActor {
 
   /** After a failure: nothing of it runs any more, and what was on its way to the outputs has arrived or failed. */
   async halt(): Promise<void> {
+    this.reads.isOpen = false;
     this.#scheduler.stop();
     await Promise.all([this.#triggers.halt(), this.#deadLetters.halt()]);
   }

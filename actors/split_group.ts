@@ -21,6 +21,7 @@ import { AssertionFailed } from "../lib/assert.ts";
 import type { Clock, Source } from "./ports.ts";
 import { continueReport } from "./report_sums.ts";
 import { type Opened, SplitActor, type SplitParts, type SplitReport } from "./split_actor.ts";
+import type { SplitReads } from "./split_reads.ts";
 import { FENCED_US, SplitRetries } from "./split_retries.ts";
 
 /** What a group of splits works with. */
@@ -70,6 +71,11 @@ export class SplitGroup {
       if (split !== null) reports.set(name, this.#reportOf(name, split));
     }
     return [...reports.values()];
+  }
+
+  /** For those who ask where a device is: of the splits that this process has; null for one that is between two attempts. */
+  reads(): (SplitReads | null)[] {
+    return [...this.#members.values()].map(({ split }) => split?.reads ?? null);
   }
 
   /** A partition is ours from here on, until {@link revoked} resolves. */

@@ -12,6 +12,7 @@
 import { AssertionFailed } from "../lib/assert.ts";
 import type { CheckpointStore, Clock, Sink, Source } from "./ports.ts";
 import { type Opened, SplitActor, type SplitParts, type SplitReport } from "./split_actor.ts";
+import type { SplitReads } from "./split_reads.ts";
 
 /** Restarts in a row, without a checkpoint between them, before it gives up. */
 export const RESTARTS_MAX = 5;
@@ -50,6 +51,11 @@ export class System {
   /** How the split is doing; null before it opened. */
   report(): SplitReport | null {
     return this.#split?.report() ?? null;
+  }
+
+  /** For those who ask where a device is; empty before it opened. */
+  reads(): SplitReads[] {
+    return this.#split === null ? [] : [this.#split.reads];
   }
 
   /** Stops reading; {@link run} finishes what was taken and makes a last checkpoint. */

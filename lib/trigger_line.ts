@@ -1,5 +1,5 @@
 /**
- * Finds in a trigger's line what a transport puts beside it: the id, the device, the kind and the event time.
+ * Finds in a trigger's line what a transport puts beside it: the id, the device, the fence, the kind and the event time.
  *
  * ```
  *   {"id":"<32 hex>","kind":"DWELL","device_id":"<text>","fence_id":"<text>","event_time":"<27 bytes>"…
@@ -41,6 +41,12 @@ export class TriggerLine {
   device: Uint8Array = new Uint8Array(0);
   /** The event time as RFC 3339, as bytes of the line. */
   eventTime: Uint8Array = new Uint8Array(0);
+  #fence: Uint8Array = new Uint8Array(0);
+
+  /** The fence's id, as {@link device}; only made plain where it is asked for. */
+  get fence(): Uint8Array {
+    return plainText(this.#fence);
+  }
 
   /** Looks at the line `bytes[start .. end)`, with or without its `\n`; false where it is no trigger of ours. */
   read(bytes: Uint8Array, start: number, end: number): boolean {
@@ -56,12 +62,14 @@ export class TriggerLine {
     const deviceEnd = endOfText(bytes, deviceStart, end);
     const fenceStart = after(bytes, deviceEnd, FENCE);
     if (fenceStart < 0) return false;
-    const timeStart = after(bytes, endOfText(bytes, fenceStart, end), EVENT_TIME);
+    const fenceEnd = endOfText(bytes, fenceStart, end);
+    const timeStart = after(bytes, fenceEnd, EVENT_TIME);
     const timeEnd = timeStart + TIMESTAMP_BYTES;
     if (timeStart < 0 || timeEnd >= end || bytes[timeEnd] !== QUOTE) return false;
     this.kind = kind.name;
     this.id = bytes.subarray(idStart, idEnd);
     this.device = plainText(bytes.subarray(deviceStart, deviceEnd));
+    this.#fence = bytes.subarray(fenceStart, fenceEnd);
     this.eventTime = bytes.subarray(timeStart, timeEnd);
     return true;
   }
