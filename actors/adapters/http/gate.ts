@@ -22,6 +22,7 @@
 const BUFFER_BYTES = 64 << 10;
 /** How often deadlines are looked at, ms. */
 const LOOK_MS = 250;
+const SETTLED_LOOK_MS = 5;
 
 const TOO_MANY = new TextEncoder().encode(
   "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
@@ -113,6 +114,14 @@ export class Gate {
       this.#listener.close();
     } catch {
       // It is closed already.
+    }
+  }
+
+  /** Resolves when all connections have ended, which they do when the server has ended its side; or when time is up. */
+  async settled(ms: number): Promise<void> {
+    const untilMs = performance.now() + ms;
+    while (this.#connections.size > 0 && performance.now() < untilMs) {
+      await new Promise((resolve) => setTimeout(resolve, SETTLED_LOOK_MS));
     }
   }
 

@@ -10,6 +10,8 @@ import { Gate } from "./gate.ts";
 
 /** How long requests may take to end when it stops, ms. */
 const STOP_MS = 5000;
+/** And how long the gate may take to pass the last of their answers on, ms. */
+const PASS_ON_MS = 500;
 
 /** Answers a request of a peer, which is an address. */
 export type Handler = (request: Request, peer: string) => Promise<Response> | Response;
@@ -97,6 +99,7 @@ export class HttpServer {
       Deno.unrefTimer(timer);
     });
     await Promise.race([this.#server.shutdown(), late]);
+    await this.gate.settled(PASS_ON_MS);
     await this.gate.close();
   }
 }
