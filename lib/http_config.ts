@@ -47,6 +47,8 @@ export interface HttpConfig {
   readonly targetUs: number;
   /** How long the answer of a request with an Idempotency-Key is kept. */
   readonly idempotencyUs: number;
+  /** Those who listen to triggers, at a time. */
+  readonly streamsMax: number;
 }
 
 /** A token, and what it allows. */
@@ -94,6 +96,7 @@ export const HTTP_FIELD: Field<HttpConfig> = section<HttpConfig>("http", {
   idleTimeoutUs: duration("idle_timeout", "60s", { min: "100ms", max: "1d" }),
   targetUs: duration("target", "100ms", { min: "1ms", max: "1m" }),
   idempotencyUs: duration("idempotency", "24h", { min: "1m", max: "30d" }),
+  streamsMax: count("streams_max", 100, { min: 0, max: 10_000 }),
 });
 
 /** The host and port of `host:port` or `[v6]:port`; null where it is neither. */

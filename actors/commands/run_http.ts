@@ -11,6 +11,7 @@ import { HttpService } from "../adapters/http/http_service.ts";
 import { KvStore, stateFiles } from "../adapters/kv_store.ts";
 import { NdjsonSink } from "../adapters/ndjson_sink.ts";
 import { Intake } from "../intake.ts";
+import { Onlookers } from "../onlookers.ts";
 import type { SplitParts, SplitReport } from "../split_actor.ts";
 import { SplitGroup } from "../split_group.ts";
 import { type CommonParts, describeState, type Job } from "./job.ts";
@@ -21,6 +22,7 @@ export class HttpJob implements Job {
   readonly #parts: CommonParts;
   readonly #intake: Intake;
   readonly #splits: SplitGroup;
+  readonly #onlookers = new Onlookers();
   readonly #stopped = Promise.withResolvers<void>();
 
   constructor(parts: CommonParts) {
@@ -64,6 +66,8 @@ export class HttpJob implements Job {
       notice,
       intake: this.#intake,
       report: () => this.report(),
+      reads: () => this.#splits.reads(),
+      onlookers: this.#onlookers,
     });
     notice(`Listening on ${service.url}`);
     try {
@@ -94,6 +98,7 @@ export class HttpJob implements Job {
       deadLetters: new NdjsonSink({ path: config.deadLetters.path, onNotice: notice }),
       store: new KvStore({ directory: config.checkpoint.path, split: "http" }),
       pairBound: new SharedCount(config.pairs.capacity),
+      observers: this.#onlookers.observers(),
     };
   }
 }

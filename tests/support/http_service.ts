@@ -18,10 +18,11 @@ export class RunningService {
     this.url = url;
   }
 
-  /** Starts it, and waits until it is ready. */
+  /** Starts it, and waits until it is ready, or only until it listens. */
   static async start(
     args: readonly string[],
-    environment: Record<string, string> = {},
+    environment: Readonly<Record<string, string>> = {},
+    until: "ready" | "listening" = "ready",
   ): Promise<RunningService> {
     const said = Promise.withResolvers<string>();
     const started = startFencepost(["serve", "--listen", "127.0.0.1:0", ...args], {
@@ -36,7 +37,7 @@ export class RunningService {
       said.reject(new Error(`The service ended with ${status}: ${stderr}`))
     );
     const service = new RunningService(started, await said.promise);
-    await service.whenReady();
+    if (until === "ready") await service.whenReady();
     return service;
   }
 

@@ -7,14 +7,19 @@ import { join } from "node:path";
 import xxhash from "xxhash-wasm";
 import { type Config, listenOf } from "../../../lib/config.ts";
 import type { Intake } from "../../intake.ts";
+import type { Onlookers } from "../../onlookers.ts";
 import type { SplitReport } from "../../split_actor.ts";
+import type { SplitReads } from "../../split_reads.ts";
 import { Access } from "./access.ts";
 import { healthRoutes } from "./health_routes.ts";
 import { HttpServer } from "./http_server.ts";
 import { IdempotencyStore } from "./idempotency.ts";
+import { openApiRoute } from "./openapi/openapi_route.ts";
+import { readRoutes } from "./read_routes.ts";
 import { RequestBodies } from "./request_body.ts";
 import { type Route, routed } from "./service.ts";
 import { postTransitions } from "./transitions.ts";
+import { TriggerStreams } from "./trigger_streams.ts";
 
 /** What a service shows and takes. */
 export interface HttpServiceOptions {
@@ -24,16 +29,21 @@ export interface HttpServiceOptions {
   readonly intake: Intake | null;
   /** How it is doing; null before it has opened. */
   readonly report: () => SplitReport | null;
+  /** Its splits; null for one that is to be opened again. */
+  readonly reads: () => readonly (SplitReads | null)[];
+  readonly onlookers: Onlookers;
 }
 
 /** See the module's header. */
 export class HttpService {
   readonly #server: HttpServer;
   readonly #idempotency: LazyStore;
+  readonly #streams: TriggerStreams;
 
-  private constructor(server: HttpServer, idempotency: LazyStore) {
+  private constructor(server: HttpServer, idempotency: LazyStore, streams: TriggerStreams) {
     this.#server = server;
     this.#idempotency = idempotency;
+    this.#streams = streams;
   }
 
   /**
@@ -64,12 +74,19 @@ export class HttpService {
           postTransitions(request, client, { intake, bodies, idempotency: () => idempotency.get(), hash }),
       });
     }
+    const streams = new TriggerStreams({
+      ring: options.onlookers.triggers,
+      streamsMax: config.http.streamsMax,
+      idleTimeoutMs: config.http.idleTimeoutUs / 1000,
+    });
+    routes.push(...readRoutes({ ...options, streams, maxAgeUs: config.time.maxAgeUs }));
+    routes.push(openApiRoute(routes));
     const server = await HttpServer.start(listenOf(config)?.value as string, {
       http: config.http,
       handler: routed(routes, access),
       failed: (error) => notice(`A request failed: ${error instanceof Error ? error.message : error}`),
     });
-    return new HttpService(server, idempotency);
+    return new HttpService(server, idempotency, streams);
   }
 
   /** Where it listens. */
@@ -84,6 +101,7 @@ export class HttpService {
 
   /** Answers what is left, and ends. */
   async stop(): Promise<void> {
+    await this.#streams.stop();
     await this.#server.stop();
     await this.#idempotency.close();
   }

@@ -34,7 +34,7 @@ export function routed(
   const split = routes.map((route) => ({ route, segments: route.path.split("/") }));
   return async (request, peer) => {
     const url = new URL(request.url);
-    const asked = url.pathname.split("/");
+    const asked = pathOf(request.url).split("/");
     const method = request.method === "HEAD" ? "GET" : request.method;
     const allowed = new Set<string>();
     for (const { route, segments } of split) {
@@ -54,6 +54,11 @@ export function routed(
     }
     return problem(404, "There is nothing at this path");
   };
+}
+
+/** The path as it was sent: in a URL that was parsed, a device that is called `..` would be gone, with what stands before it. */
+function pathOf(url: string): string {
+  return /^[^:/?#]+:\/\/[^/?#]*([^?#]*)/.exec(url)?.[1] ?? "";
 }
 
 function match(segments: readonly string[], asked: readonly string[]): Record<string, string> | null {
