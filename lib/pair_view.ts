@@ -55,7 +55,9 @@ export interface ThresholdView {
 
 /** A record that the dwell logic has not applied yet. */
 export interface WaitingView {
+  /** ENTER, EXIT or STALE. */
   readonly kind: string;
+  /** Its event time. */
   readonly event_time: string;
   /** Of one that came late: the watermark at which it is taken, at the latest. */
   readonly held_until?: string;
@@ -63,8 +65,11 @@ export interface WaitingView {
 
 /** See the module's header. Times are RFC 3339 with microseconds. */
 export interface PairView {
+  /** The device's id. */
   readonly device_id: string;
+  /** The fence's id. */
   readonly fence_id: string;
+  /** Whether a visit is going on, as of the watermark. */
   readonly inside: boolean;
   /** When the visit began that is going on, or the last one; null where there was none. */
   readonly entered_at: string | null;
@@ -80,6 +85,7 @@ export interface PairView {
   readonly pending: readonly ThresholdView[];
   /** The first {@link WAITING_SHOWN_MAX} records that are not applied yet, in event-time order. */
   readonly waiting: readonly WaitingView[];
+  /** How many there are. */
   readonly waiting_count: number;
   /** The highest event time of any record of the pair. */
   readonly last_seen: string;
@@ -92,7 +98,7 @@ export class PairViews {
   readonly #rules: FenceRules;
   readonly #config: Config;
 
-  /** @param parts what the partition works with, too */
+  /** Looks into a partition; `parts` are what it works with, too. */
   constructor(partition: Partition, parts: { identity: Identity; rules: FenceRules; config: Config }) {
     this.#partition = partition;
     this.#identity = parts.identity;
