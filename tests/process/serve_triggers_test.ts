@@ -219,3 +219,25 @@ Deno.test("serve: one who reads nothing is sent away, and holds up nobody", asyn
     equal((await service.stop()).status, 0);
   });
 });
+
+Deno.test("serve: one who takes nothing does not hold up the end", async () => {
+  await inService([], async (service) => {
+    const { hostname, port } = new URL(service.url);
+    const idle = await Deno.connect({ hostname, port: Number(port) });
+    await idle.write(new TextEncoder().encode(`GET /v1/triggers HTTP/1.1\r\nhost: ${hostname}\r\n\r\n`));
+    const attributes = { pad: "x".repeat(12_000) };
+    // More than lies between the ring and the client, and less than the ring.
+    for (let i = 0; i < 11; i++) {
+      const lines = Array.from({ length: 100 }, (_, n) =>
+        JSON.stringify({
+          ...JSON.parse(record("ENTER", `device-${i}-${n}`, -100 + i)) as Record<string, unknown>,
+          attributes,
+        }));
+      equal((await service.send(lines)).status, 200);
+    }
+    const { status, stderr } = await service.stop();
+    equal(status, 0, stderr);
+    ok(!/failed|Error/.test(stderr), stderr);
+    idle.close();
+  });
+});

@@ -59,6 +59,8 @@ interface Connection {
   /** Whether a request has begun to come and nothing was answered yet. */
   isAsking: boolean;
   deadlineMs: number;
+  /** Since when the client has not taken what it was given; Infinity where it has. */
+  untakenSinceMs: number;
   isClosed: boolean;
 }
 
@@ -125,6 +127,14 @@ export class Gate {
     }
   }
 
+  /** Ends the connections whose clients have taken nothing for so long, though there is something. */
+  endStuck(ms: number): void {
+    const sinceMs = performance.now() - ms;
+    for (const connection of this.#connections) {
+      if (connection.untakenSinceMs <= sinceMs) this.#end(connection);
+    }
+  }
+
   /** Ends all connections, whatever they are at. */
   async close(): Promise<void> {
     this.stop();
@@ -160,6 +170,7 @@ export class Gate {
       isAsking: true,
       // A TLS handshake, or a connection without a word, has the time of a request.
       deadlineMs: performance.now() + this.#options.requestTimeoutMs,
+      untakenSinceMs: Infinity,
       isClosed: false,
     };
     this.#connections.add(connection);
@@ -204,7 +215,9 @@ export class Gate {
       if (count === null) break;
       connection.isAsking = false;
       connection.deadlineMs = performance.now() + this.#options.idleTimeoutMs;
+      connection.untakenSinceMs = performance.now();
       await writeAll(connection.client, buffer.subarray(0, count));
+      connection.untakenSinceMs = Infinity;
     }
     // What the client still has to say nobody reads.
     this.#end(connection);

@@ -10,7 +10,9 @@ import { Gate } from "./gate.ts";
 
 /** How long requests may take to end when it stops, ms. */
 const STOP_MS = 5000;
-/** And how long the gate may take to pass the last of their answers on, ms. */
+/** A client that has taken nothing for this long is not waited for, ms. */
+const STUCK_MS = 500;
+/** How long the gate may take to pass the last of their answers on, ms. */
 const PASS_ON_MS = 500;
 
 /** Answers a request of a peer, which is an address. */
@@ -94,6 +96,7 @@ export class HttpServer {
   /** Takes no more connections; ends when all requests are answered, or have had their time. Streams have to be ended. */
   async stop(): Promise<void> {
     this.gate.stop();
+    this.gate.endStuck(STUCK_MS);
     const late = new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, STOP_MS);
       Deno.unrefTimer(timer);

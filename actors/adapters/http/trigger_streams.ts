@@ -96,7 +96,7 @@ export class TriggerStreams {
     return new Response(stream.body, { headers: HEADERS });
   }
 
-  /** Sends what is there, ends all streams, and waits a moment for them to be taken; then they are the server's to cut. */
+  /** Sends what is there, waits a moment for it to be taken, and ends all streams: a server does not end before them. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#options.ring.onMore = () => {};
