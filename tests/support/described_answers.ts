@@ -5,7 +5,7 @@
  * @module
  */
 import { join } from "node:path";
-import type { RunningService } from "./http_service.ts";
+import { RunningService } from "./http_service.ts";
 
 /** An answer that was given to a request for an operation. */
 export interface Asked {
@@ -121,10 +121,13 @@ export const SERVICES: Readonly<Record<string, DescribedService>> = {
       await ask(TRIGGERS);
     },
   },
-  // Nobody reads from the pipe that is to be its output: it never comes to an end of its start.
+  // It looks for the last line end in an output that has none, which takes longer than the test.
   starting: {
-    prepare: (state) => new Deno.Command("mkfifo", { args: [join(state, "output")] }).output(),
-    args: (state) => ["--output", join(state, "output")],
+    prepare: async (state) => {
+      await (await RunningService.start(["--state", state])).stop();
+      await Deno.truncate(join(state, "triggers.ndjson"), 200e9);
+    },
+    args: () => [],
     until: "listening",
     ask: async (ask) => {
       await ask(POST, sent(""));
