@@ -22,6 +22,7 @@ import type { Clock, Source } from "./ports.ts";
 import { continueReport } from "./report_sums.ts";
 import { type Opened, SplitActor, type SplitParts, type SplitReport } from "./split_actor.ts";
 import { FENCED_US, SplitRetries } from "./split_retries.ts";
+import type { SplitView } from "./split_view.ts";
 
 /** What a group of splits works with. */
 export interface SplitGroupOptions {
@@ -65,11 +66,19 @@ export class SplitGroup {
 
   /** The reports of all splits that this process has, or has had. */
   reports(): SplitReport[] {
-    const reports = new Map(this.#ended);
+    return this.views().map(({ report }) => report);
+  }
+
+  /** All splits that this process has, or has had. */
+  views(): SplitView[] {
+    const views = new Map<string, SplitView>();
+    for (const [name, report] of this.#ended) views.set(name, { report, isHere: false });
     for (const { name, split } of this.#members.values()) {
-      if (split !== null) reports.set(name, this.#reportOf(name, split));
+      // Between two attempts it is as the last one left it.
+      const report = split === null ? this.#ended.get(name) : this.#reportOf(name, split);
+      if (report !== undefined) views.set(name, { report, isHere: true });
     }
-    return [...reports.values()];
+    return [...views.values()];
   }
 
   /** A partition is ours from here on, until {@link revoked} resolves. */

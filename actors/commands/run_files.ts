@@ -11,6 +11,7 @@ import { NdjsonSource, refuseMissingFile } from "../adapters/ndjson_source.ts";
 import type { Opened, SplitReport } from "../split_actor.ts";
 import { type SplitPorts, System } from "../system.ts";
 import { type CommonParts, describeState, type Job } from "./job.ts";
+import { whileShown } from "./shown.ts";
 
 /** See the module's header. */
 export class FileJob implements Job {
@@ -48,7 +49,10 @@ export class FileJob implements Job {
     ]);
     // The start after a mistyped one would go on from the state and the output that this one had made.
     await refuseMissingFile(source.path);
-    await this.#system.run();
+    const shown = { report: () => this.report(), splits: () => this.#system.views() };
+    await whileShown(this.#parts, shown, async () => {
+      await this.#system.run();
+    });
   }
 
   stop(): void {

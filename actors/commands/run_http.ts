@@ -63,6 +63,7 @@ export class HttpJob implements Job {
       notice,
       intake: this.#intake,
       report: () => this.report(),
+      splits: () => this.#splits.views(),
     });
     notice(`Listening on ${service.url}`);
     try {

@@ -14,6 +14,7 @@ import { type Source, UnavailableError } from "../ports.ts";
 import type { SplitParts, SplitReport } from "../split_actor.ts";
 import { SplitGroup } from "../split_group.ts";
 import { type CommonParts, describeState, type Job } from "./job.ts";
+import { whileShown } from "./shown.ts";
 import { sumReports } from "./summary.ts";
 
 const FIRST_PAUSE_US = 500_000;
@@ -25,6 +26,7 @@ export class KafkaJob implements Job {
   readonly #pairs: SharedCount;
   readonly #stopping = new AbortController();
   #splits: SplitGroup | null = null;
+  #hasJoined = false;
 
   constructor(parts: CommonParts) {
     const { config } = parts;
@@ -34,6 +36,15 @@ export class KafkaJob implements Job {
   }
 
   async run(): Promise<void> {
+    const shown = {
+      report: () => this.report(),
+      splits: () => this.#splits?.views() ?? [],
+      standsBy: () => this.#hasJoined,
+    };
+    await whileShown(this.#parts, shown, () => this.#run());
+  }
+
+  async #run(): Promise<void> {
     const { config: { kafka: settings, source, checkpoint }, clock, notice } = this.#parts;
     const { topic, group, sessionTimeoutUs } = source;
     assert(settings !== null, "a topic comes with a way to it");
@@ -72,7 +83,10 @@ export class KafkaJob implements Job {
       failed: failed.reject,
     });
     try {
-      const stopped = members.start().then(() => this.#stopped());
+      const stopped = members.start().then(() => {
+        this.#hasJoined = true;
+        return this.#stopped();
+      });
       await Promise.race([splits.failed, failed.promise, stopped, this.#stopped()]);
     } finally {
       await members.stop();

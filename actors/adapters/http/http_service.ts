@@ -6,8 +6,11 @@
 import { join } from "node:path";
 import xxhash from "xxhash-wasm";
 import { type Config, listenOf } from "../../../lib/config.ts";
+import type { EndpointReport } from "../../endpoint_report.ts";
 import type { Intake } from "../../intake.ts";
 import type { SplitReport } from "../../split_actor.ts";
+import type { SplitView } from "../../split_view.ts";
+import { Metrics } from "../metrics/metrics.ts";
 import { Access } from "./access.ts";
 import { healthRoutes } from "./health_routes.ts";
 import { HttpServer } from "./http_server.ts";
@@ -24,16 +27,24 @@ export interface HttpServiceOptions {
   readonly intake: Intake | null;
   /** How it is doing; null before it has opened. */
   readonly report: () => SplitReport | null;
+  /** The splits, one by one. */
+  readonly splits: () => readonly SplitView[];
+  /** Whether it is ready without a split, as the member of a group is that has none for it; else it never is. */
+  readonly standsBy?: () => boolean;
+  /** Endpoints that triggers are sent to; none where not given. */
+  readonly endpoints?: () => readonly EndpointReport[];
 }
 
 /** See the module's header. */
 export class HttpService {
   readonly #server: HttpServer;
   readonly #idempotency: LazyStore;
+  readonly #metrics: Metrics;
 
-  private constructor(server: HttpServer, idempotency: LazyStore) {
+  private constructor(server: HttpServer, idempotency: LazyStore, metrics: Metrics) {
     this.#server = server;
     this.#idempotency = idempotency;
+    this.#metrics = metrics;
   }
 
   /**
@@ -42,18 +53,26 @@ export class HttpService {
    * @throws {Error} where the address, the certificate or a token can't be used
    */
   static async start(options: HttpServiceOptions): Promise<HttpService> {
-    const { config, notice, intake } = options;
+    const { config, notice, intake, splits, endpoints = () => [] } = options;
     const access = await Access.create(config.http);
     const idempotency = new LazyStore(
       join(config.checkpoint.path, "requests.kv"),
       config.http.idempotencyUs / 1000,
     );
-    const routes: Route[] = healthRoutes(() => notReady(options));
+    const bodies = new RequestBodies({
+      bytesMax: config.http.bodyBytesMax,
+      allBytesMax: config.http.bodiesBytesMax,
+    });
+    let server: HttpServer | null = null;
+    const metrics = new Metrics({
+      config,
+      splits,
+      endpoints,
+      gate: () => server?.gate ?? null,
+      intake: intake === null ? null : { intake, bodies },
+    });
+    const routes: Route[] = [...healthRoutes(() => notReady(options)), metrics.route()];
     if (intake !== null) {
-      const bodies = new RequestBodies({
-        bytesMax: config.http.bodyBytesMax,
-        allBytesMax: config.http.bodiesBytesMax,
-      });
       const { h64Raw } = await xxhash();
       const hash = (bytes: Uint8Array): string => h64Raw(bytes).toString(16).padStart(16, "0");
       routes.push({
@@ -64,12 +83,17 @@ export class HttpService {
           postTransitions(request, client, { intake, bodies, idempotency: () => idempotency.get(), hash }),
       });
     }
-    const server = await HttpServer.start(listenOf(config)?.value as string, {
-      http: config.http,
-      handler: routed(routes, access),
-      failed: (error) => notice(`A request failed: ${error instanceof Error ? error.message : error}`),
-    });
-    return new HttpService(server, idempotency);
+    try {
+      server = await HttpServer.start(listenOf(config)?.value as string, {
+        http: config.http,
+        handler: routed(routes, access, metrics.answered),
+        failed: (error) => notice(`A request failed: ${error instanceof Error ? error.message : error}`),
+      });
+    } catch (error) {
+      metrics.stop();
+      throw error;
+    }
+    return new HttpService(server, idempotency, metrics);
   }
 
   /** Where it listens. */
@@ -85,16 +109,18 @@ export class HttpService {
   /** Answers what is left, and ends. */
   async stop(): Promise<void> {
     await this.#server.stop();
+    this.#metrics.stop();
     await this.#idempotency.close();
   }
 }
 
 /** Why it can't be given work; null where it can. */
-function notReady({ intake, report }: HttpServiceOptions): string | null {
-  const now = report();
-  if (now === null) return "restoring";
+function notReady({ intake, splits, standsBy }: HttpServiceOptions): string | null {
+  const here = splits().filter(({ isHere }) => isHere).map(({ report }) => report);
+  if (here.length === 0) return standsBy?.() === true ? null : "starting";
+  if (here.some(({ vitals }) => !vitals.isOpen)) return "restoring";
   if (intake !== null && !intake.isOpen) return "restoring";
-  if (now.overdue) return "far behind: deadlines are overdue";
+  if (here.some(({ overdue }) => overdue)) return "far behind: deadlines are overdue";
   return null;
 }
 
