@@ -11,6 +11,7 @@
  */
 import type { Config } from "../lib/config.ts";
 import { ConfigError } from "../lib/config_fields.ts";
+import { VERSION } from "../lib/version.ts";
 import { isSameFile } from "./adapters/distinct_files.ts";
 import { LineReader } from "./adapters/line_reader.ts";
 import { NdjsonReplayTarget } from "./adapters/ndjson_replay_target.ts";
@@ -25,14 +26,13 @@ import { helpText } from "./commands/help.ts";
 import { key } from "./commands/key.ts";
 import { listDeadLetters } from "./commands/list_dead_letters.ts";
 import { replayDeadLetters } from "./commands/replay_dead_letters.ts";
+import { alertsYaml } from "./commands/ops_alerts.ts";
+import { grafanaJson } from "./commands/ops_grafana.ts";
 import { printConfig, run } from "./commands/run.ts";
 import { StateMismatchError } from "./split_actor.ts";
 
 /** What is wrong with the command line or the configuration, its state's one included. */
 const REFUSALS = [UsageError, ConfigError, StateMismatchError] as const;
-
-/** What `--version` prints. */
-const VERSION = "0.1.0";
 
 /** Runs a command line; returns the exit status. */
 async function main(words: readonly string[]): Promise<number> {
@@ -69,6 +69,12 @@ async function main(words: readonly string[]): Promise<number> {
         isSameFile,
       });
     }
+    case "ops alerts":
+      await write(alertsYaml({ job: asked.job, config: config as NonNullable<typeof config> }));
+      return 0;
+    case "ops grafana":
+      await write(grafanaJson());
+      return 0;
     case "run": {
       const inForce = config as NonNullable<typeof config>;
       if (asked.printConfig) {

@@ -45,6 +45,8 @@ export interface PartitionActorParts {
   readonly recycle: (batch: TransitionBatch) => void;
   /** Records that came too late to leave in order. */
   readonly refuseLate: (records: readonly LateRecord[], epoch: number) => void;
+  /** DWELLs were handed over: by their event times. */
+  readonly fired?: (timesUs: readonly number[]) => void;
 }
 
 /** See the module's header. */
@@ -121,8 +123,9 @@ export class PartitionActor implements Actor {
 
   #handOver(): void {
     const effects = this.#effects;
-    const { number, sink, refuseLate } = this.#parts;
+    const { number, sink, refuseLate, fired } = this.#parts;
     sink.accept(effects, { epoch: this.#epoch, partition: number, watermarkUs: this.partition.watermarkUs });
+    if (effects.firedUs.length > 0) fired?.(effects.firedUs);
     if (effects.lateRecords.length > 0) refuseLate(effects.lateRecords, this.#epoch);
     effects.reset();
   }

@@ -26,6 +26,8 @@ export interface Source {
   readonly rereadable: boolean;
   /** Whether the wall clock may move its watermark on (SPEC 3). */
   readonly live: boolean;
+  /** Of a topic, which partition it is. */
+  readonly partition?: number;
   /** Whether it keeps what is sent while nobody reads: Kafka does, so time goes on while a process is down. */
   readonly keepsUnread: boolean;
   /**

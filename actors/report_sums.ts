@@ -5,6 +5,7 @@
  */
 import { Counters } from "../lib/counters.ts";
 import { DEAD_LETTER_REASONS } from "../lib/dead_letter.ts";
+import { continueVitals } from "./split_meter.ts";
 import type { DeadLetterCounts, SplitReport } from "./split_actor.ts";
 
 /** Both together. */
@@ -33,5 +34,6 @@ export function continueReport(report: SplitReport, before: SplitReport | undefi
     readNow: before.readNow + report.readNow,
     countersNow: addCounters(before.countersNow, report.countersNow),
     deadLettersNow: addDeadLetters(before.deadLettersNow, report.deadLettersNow),
+    vitals: continueVitals(report.vitals, before.vitals),
   };
 }

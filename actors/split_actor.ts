@@ -49,6 +49,7 @@ import type { CheckpointStore, Clock, Sink, Source } from "./ports.ts";
 import { Scheduler } from "./scheduler.ts";
 import { SinkActor } from "./sink_actor.ts";
 import { SplitReads } from "./split_reads.ts";
+import { SplitMeter, type SplitVitals } from "./split_meter.ts";
 import type { Ticker } from "./ticker.ts";
 
 /** Transitions in one message to a partition at most. */
@@ -103,6 +104,7 @@ export interface SplitReport {
   readonly checkpoints: number;
   readonly watermarkUs: number;
   readonly overdue: boolean;
+  readonly vitals: SplitVitals;
 }
 
 /** What a split found when it opened. */
@@ -129,6 +131,7 @@ export class SplitActor {
   readonly #triggers: SinkActor;
   readonly #deadLetters: SinkActor;
   readonly #waiting: SharedCount;
+  readonly #meter = new SplitMeter();
   readonly #pieceRecords: number;
   readonly #counts = new Map<string, number>();
   /** What the processes before this one have counted on the same state. */
@@ -147,6 +150,9 @@ export class SplitActor {
   /** Records that this process has read, and those before it on the same state. */
   #readNow = 0;
   #readBefore = 0;
+  /** Ids that the windows had taken when it opened. */
+  #windowIdsBefore = 0;
+  #isOpen = false;
   #watermarkForced = 0;
   #inBatch = false;
   #paused = false;
@@ -220,6 +226,7 @@ export class SplitActor {
           sink: this.#triggers,
           recycle: (batch) => this.#recycle(batch),
           refuseLate: (records, epoch) => this.#refuseLate(records, epoch),
+          ...(source.live ? { fired: (timesUs) => this.#fired(timesUs) } : {}),
         }),
       );
     }
@@ -248,6 +255,8 @@ export class SplitActor {
     this.#takeCheckpoint();
     await this.#whileWorking(this.#checkpointing ?? Promise.resolve());
     this.reads.isOpen = true;
+    this.#windowIdsBefore = this.#windowIds();
+    this.#isOpen = true;
     return { resumed: split !== null, readBack };
   }
 
@@ -325,7 +334,54 @@ export class SplitActor {
       checkpoints: this.#log.number,
       watermarkUs: this.#clock.watermarkUs,
       overdue: this.#warnedOverdue,
+      vitals: this.#vitals(evictedLive),
     };
+  }
+
+  #vitals(evictedLive: number): SplitVitals {
+    const { source, clock } = this.#parts;
+    let mailboxRecords = 0;
+    let mailboxFill = 0;
+    let pairsBytes = 0;
+    let windowBytes = 0;
+    let deadlineUs = Infinity;
+    const overdue = this.#warnedOverdue;
+    for (const { mailbox, partition } of this.#actors) {
+      mailboxRecords += mailbox.depth;
+      mailboxFill = Math.max(mailboxFill, mailbox.depth / mailbox.capacity);
+      pairsBytes += partition.pairs.byteLength;
+      windowBytes += partition.window.byteLength;
+      if (overdue) deadlineUs = Math.min(deadlineUs, partition.nextDeadlineUs);
+    }
+    // After a failure it is looked at until the next one is made.
+    const isOpen = this.#isOpen && !this.#scheduler.stopped;
+    const heartbeatsBefore = this.#countsBefore.get(HEARTBEAT) ?? 0;
+    return {
+      source: source.name,
+      partition: source.partition ?? 0,
+      isOpen,
+      isFollowing: isOpen && this.#clock.following,
+      overdueUs: overdue ? Math.max(0, this.#advancedToUs - deadlineUs) : 0,
+      mailboxRecords,
+      mailboxFill,
+      pairsBytes,
+      windowBytes,
+      windowIdsAdded: this.#isOpen ? this.#windowIds() - this.#windowIdsBefore : 0,
+      evictedLive,
+      heartbeats: (this.#counts.get(HEARTBEAT) ?? 0) - heartbeatsBefore,
+      checkpoint: this.#meter.checkpoint(clock.monotonicUs()),
+      fireLag: this.#meter.fireLag,
+    };
+  }
+
+  /** Ids that the windows have taken since the state began. */
+  #windowIds(): number {
+    return this.#actors.reduce((sum, { partition }) => sum + partition.window.tail, 0);
+  }
+
+  #fired(timesUs: readonly number[]): void {
+    const { latenessUs } = this.#config.dwell;
+    this.#meter.fired(timesUs.map((us) => us + latenessUs), this.#parts.clock.wallUs());
   }
 
   /** Waits for some work, or for the failure of anything else of this split. */
@@ -426,7 +482,7 @@ export class SplitActor {
       await this.#takeBatch(batch);
       this.#inBatch = false;
       this.#position = batch.position;
-      this.#changed = true;
+      this.#markChanged(this.#arrival.monotonicUs);
       this.#checkpointIfDue();
     }
   }
@@ -561,7 +617,7 @@ export class SplitActor {
     }
     clock.observe(eventTimeUs, ingestTimeUs, this.#arrival);
     if (decoder.kind === KIND_HEARTBEAT) {
-      this.#count("heartbeat");
+      this.#count(HEARTBEAT);
       return;
     }
     const context = this.#context;
@@ -711,7 +767,7 @@ export class SplitActor {
     this.#clock.flush();
     this.#sendAll();
     await this.#toAll((done) => ({ type: "finish", done }));
-    this.#changed = true;
+    this.#markChanged(this.#parts.clock.monotonicUs());
   }
 
   /** Sends a message to all partitions; resolves when all have said that they are done with it. */
@@ -736,7 +792,7 @@ export class SplitActor {
     this.#watchOverdue(tick.monotonicUs);
     if (this.#clock.watermarkUs > this.#advancedToUs) {
       this.#sendAll();
-      this.#changed = true;
+      this.#markChanged(tick.monotonicUs);
     }
     this.#checkpointIfDue();
   }
@@ -760,6 +816,11 @@ export class SplitActor {
     }
   }
 
+  #markChanged(nowUs: number): void {
+    this.#changed = true;
+    this.#meter.changed(nowUs);
+  }
+
   #checkpointIfDue(): void {
     if (this.#checkpointing !== null || this.#inBatch || !this.#changed) return;
     const nowUs = this.#parts.clock.monotonicUs();
@@ -781,6 +842,7 @@ export class SplitActor {
     const { clock } = this.#parts;
     this.#checkpointAtUs = clock.monotonicUs();
     this.#changed = false;
+    this.#meter.barrier(this.#checkpointAtUs);
     this.#epoch++;
     this.#sendAll();
     const { watermarkUs, dedupClockUs } = this.#clock;
@@ -822,6 +884,7 @@ export class SplitActor {
     const counts = { ...atBarrier.counts, [REJECTED]: (this.#counts.get(REJECTED) ?? 0) + refused };
     const commit = this.#log.finish({ ...atBarrier, counts, sink, deadLetters });
     await this.#parts.store.commit(commit);
+    this.#meter.durable(commit, this.#parts.clock.monotonicUs());
     if (atBarrier.position !== null) await this.#parts.source.acknowledge(atBarrier.position);
   }
 }
@@ -831,6 +894,7 @@ const REJECTED = "SINK_REJECTED";
 
 /** The count of records read, among those of a checkpoint. */
 const READ = "read";
+const HEARTBEAT = "heartbeat";
 
 /** Why reading was stopped. */
 const STOPPED = new DOMException("Reading was stopped", "AbortError");

@@ -23,6 +23,7 @@ import { continueReport } from "./report_sums.ts";
 import { type Opened, SplitActor, type SplitParts, type SplitReport } from "./split_actor.ts";
 import type { SplitReads } from "./split_reads.ts";
 import { FENCED_US, SplitRetries } from "./split_retries.ts";
+import type { SplitView } from "./split_view.ts";
 
 /** What a group of splits works with. */
 export interface SplitGroupOptions {
@@ -66,11 +67,19 @@ export class SplitGroup {
 
   /** The reports of all splits that this process has, or has had. */
   reports(): SplitReport[] {
-    const reports = new Map(this.#ended);
+    return this.views().map(({ report }) => report);
+  }
+
+  /** All splits that this process has, or has had. */
+  views(): SplitView[] {
+    const views = new Map<string, SplitView>();
+    for (const [name, report] of this.#ended) views.set(name, { report, isHere: false });
     for (const { name, split } of this.#members.values()) {
-      if (split !== null) reports.set(name, this.#reportOf(name, split));
+      // Between two attempts it is as the last one left it.
+      const report = split === null ? this.#ended.get(name) : this.#reportOf(name, split);
+      if (report !== undefined) views.set(name, { report, isHere: true });
     }
-    return [...reports.values()];
+    return [...views.values()];
   }
 
   /** For those who ask where a device is: of the splits that this process has; null for one that is between two attempts. */

@@ -11,8 +11,10 @@
  */
 import { AssertionFailed } from "../lib/assert.ts";
 import type { CheckpointStore, Clock, Sink, Source } from "./ports.ts";
+import { continueReport } from "./report_sums.ts";
 import { type Opened, SplitActor, type SplitParts, type SplitReport } from "./split_actor.ts";
 import type { SplitReads } from "./split_reads.ts";
+import type { SplitView } from "./split_view.ts";
 
 /** Restarts in a row, without a checkpoint between them, before it gives up. */
 export const RESTARTS_MAX = 5;
@@ -42,15 +44,23 @@ export interface SystemOptions {
 export class System {
   readonly #options: SystemOptions;
   #split: SplitActor | null = null;
+  /** What those before it have done in this process. */
+  #before: SplitReport | undefined;
   #stopped = false;
 
   constructor(options: SystemOptions) {
     this.#options = options;
   }
 
-  /** How the split is doing; null before it opened. */
+  /** How the split is doing, with what this process has done before it was restarted; null before it opened. */
   report(): SplitReport | null {
-    return this.#split?.report() ?? null;
+    return this.#split === null ? null : continueReport(this.#split.report(), this.#before);
+  }
+
+  /** The split, if there is one yet. */
+  views(): SplitView[] {
+    const report = this.report();
+    return report === null ? [] : [{ report, isHere: true }];
   }
 
   /** For those who ask where a device is; empty before it opened. */
@@ -77,6 +87,7 @@ export class System {
     for (;;) {
       const ports = this.#options.ports();
       const split = new SplitActor(this.#options.split(ports));
+      this.#before = this.report() ?? undefined;
       this.#split = split;
       try {
         this.#options.opened(await split.open());

@@ -35,6 +35,8 @@ export class EffectBuffer {
   readonly ends: number[] | null;
   /** Event time of each line, µs, −Infinity for one that leaves at once; null where all leave as they come. */
   readonly eventTimesUs: number[] | null;
+  /** Event times of the DWELLs that the watermark has reached just now, µs: how late they leave is measured. */
+  readonly firedUs: number[] = [];
   /** Records that came too late to leave in order. */
   readonly lateRecords: LateRecord[] = [];
 
@@ -73,6 +75,7 @@ export class EffectBuffer {
   reset(): void {
     this.byteLength = 0;
     this.count = 0;
+    this.firedUs.length = 0;
     this.lateRecords.length = 0;
     if (this.ends !== null) this.ends.length = 0;
     if (this.eventTimesUs !== null) this.eventTimesUs.length = 0;

@@ -33,6 +33,8 @@ export interface HttpConfig {
   readonly tokens: readonly TokenConfig[];
   /** Whether hosts other than this one may come without a token, where there are none. */
   readonly allowAnonymous: boolean;
+  /** Whether `/metrics` is answered without a token: scrapers often have none. */
+  readonly metricsOpen: boolean;
   /** Bytes of a request's body at most, unpacked. */
   readonly bodyBytesMax: number;
   /** Bytes of all bodies that are being received, and of those whose records are not durable yet. */
@@ -89,6 +91,7 @@ export const HTTP_FIELD: Field<HttpConfig> = section<HttpConfig>("http", {
     TOKENS_MAX,
   ),
   allowAnonymous: flag("allow_anonymous", false),
+  metricsOpen: flag("metrics_open", false),
   bodyBytesMax: count("body_bytes_max", 8 << 20, { min: 1024, max: 256 << 20 }),
   bodiesBytesMax: count("bodies_bytes_max", 64 << 20, { min: 1024, max: 4096 * (1 << 20) }),
   connectionsMax: count("connections_max", 1000, { min: 1, max: 100_000 }),

@@ -761,6 +761,8 @@ export class Partition {
     fields.late = earned.old !== null;
     fields.beyondWindow = earned.old?.beyondWindow ?? false;
     writeTrigger(this.#effects, this.#identity.lanes, fields);
+    // What a late record brings was due before it came: that is the record's lag, and not ours.
+    if (dwellTimeUs > this.#watermarkUs) this.#effects.firedUs.push(dwellTimeUs);
     return true;
   }
 

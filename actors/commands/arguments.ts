@@ -64,6 +64,14 @@ export interface AuditArguments {
   readonly json: boolean;
 }
 
+/** `fencepost ops alerts`. */
+export interface AlertsArguments {
+  readonly command: "ops alerts";
+  readonly config: ConfigArguments;
+  /** The scrape job's name. */
+  readonly job: string;
+}
+
 /** Everything that a command line can ask for. */
 export type Arguments =
   | RunArguments
@@ -71,6 +79,8 @@ export type Arguments =
   | AuditArguments
   | ListDeadLettersArguments & { readonly config: ConfigArguments }
   | ReplayDeadLettersArguments & { readonly config: ConfigArguments }
+  | AlertsArguments
+  | { readonly command: "ops grafana" }
   | { readonly command: "help"; readonly of: string | null }
   | { readonly command: "version" };
 
@@ -111,6 +121,16 @@ export function parseArguments(words: readonly string[]): Arguments {
       return { ...listDeadLettersArguments(given), config: configArguments(given, []) };
     case "dead-letters replay":
       return { ...replayDeadLettersArguments(given), config: configArguments(given, []) };
+    case "ops alerts":
+      refuseOperands("ops alerts", given, "did you mean --config");
+      return {
+        command: "ops alerts",
+        config: configArguments(given, []),
+        job: given.value("job") ?? "fencepost",
+      };
+    case "ops grafana":
+      refuseOperands("ops grafana", given, "did you mean >");
+      return { command: "ops grafana" };
     default:
       return auditArguments(given);
   }
@@ -152,6 +172,7 @@ function runArguments(given: GivenFlags): RunArguments {
   short("output", "sink.path");
   short("state", "checkpoint.path");
   short("dead-letters", "dead_letters.path");
+  short("listen", "http.listen");
   short("at-eof", "source.at_eof");
   shortSwitch("live", "source.live");
   shortSwitch("from-start", "source.from_start");

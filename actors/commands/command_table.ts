@@ -53,6 +53,7 @@ const RUN: Command = {
       about: "At the end: it is complete, or it will grow (source.at_eof)",
     },
     { name: "from-start", value: null, about: "Read the file again, over what is known (source.from_start)" },
+    { name: "listen", value: "HOST:PORT", about: "Show health and metrics here (http.listen)" },
     { name: "partitions", value: "N", about: "Share the devices among this many actors (partitions)" },
     ...CONFIG_FLAGS,
     { name: "print-config", value: null, about: "Show the configuration in force, and stop" },
@@ -226,5 +227,38 @@ const REPLAY_DEAD_LETTERS: Command = {
   ],
 };
 
+const OPS_ALERTS: Command = {
+  name: "ops alerts",
+  about: "Show alert rules for Prometheus",
+  usage: "[flags]",
+  flags: [
+    { name: "job", value: "NAME", about: "The scrape job's name in Prometheus: fencepost" },
+    ...CONFIG_FLAGS,
+    HELP_FLAG,
+  ],
+  details: [
+    "Each has a summary, a description and what to do. Give the configuration of the run:\n" +
+    "some depend on identity.ttl and checkpoint.interval.",
+    "Exit status: 0 done, 2 wrong usage or configuration.",
+  ],
+};
+
+const OPS_GRAFANA: Command = {
+  name: "ops grafana",
+  about: "Show a dashboard for Grafana",
+  usage: "",
+  flags: [HELP_FLAG],
+  details: ["Import the JSON, or put it where Grafana reads its dashboards from."],
+};
+
 /** All commands, in the order of the help. */
-export const COMMANDS: readonly Command[] = [SERVE, RUN, KEY, AUDIT, LIST_DEAD_LETTERS, REPLAY_DEAD_LETTERS];
+export const COMMANDS: readonly Command[] = [
+  SERVE,
+  RUN,
+  KEY,
+  AUDIT,
+  LIST_DEAD_LETTERS,
+  REPLAY_DEAD_LETTERS,
+  OPS_ALERTS,
+  OPS_GRAFANA,
+];

@@ -8,20 +8,24 @@ import { refuseSameFile } from "../adapters/distinct_files.ts";
 import { KvStore, stateFiles } from "../adapters/kv_store.ts";
 import { NdjsonSink } from "../adapters/ndjson_sink.ts";
 import { NdjsonSource, refuseMissingFile } from "../adapters/ndjson_source.ts";
+import type { Onlookers } from "../onlookers.ts";
 import type { Opened, SplitReport } from "../split_actor.ts";
 import { type SplitPorts, System } from "../system.ts";
 import { type CommonParts, describeState, type Job } from "./job.ts";
+import { observedBy, onlookersOf, whileShown } from "./shown.ts";
 
 /** See the module's header. */
 export class FileJob implements Job {
   readonly #parts: CommonParts;
   readonly #system: System;
+  readonly #onlookers: Onlookers | null;
   // A restart from the checkpoint goes on; only the first start was told to read from the beginning.
   #fromStart: boolean;
 
   constructor(parts: CommonParts) {
     const { config, clock, notice } = parts;
     this.#parts = parts;
+    this.#onlookers = onlookersOf(config);
     this.#fromStart = config.source.fromStart;
     this.#system = new System({
       clock,
@@ -33,7 +37,8 @@ export class FileJob implements Job {
       ports: () => this.#ports(),
       split: (ports) => {
         sayWeaker(ports, notice);
-        return { ...parts, ...ports, pairBound: new SharedCount(config.pairs.capacity) };
+        const pairBound = new SharedCount(config.pairs.capacity);
+        return { ...parts, ...ports, pairBound, ...observedBy(this.#onlookers) };
       },
     });
   }
@@ -48,7 +53,15 @@ export class FileJob implements Job {
     ]);
     // The start after a mistyped one would go on from the state and the output that this one had made.
     await refuseMissingFile(source.path);
-    await this.#system.run();
+    const shown = {
+      report: () => this.report(),
+      splits: () => this.#system.views(),
+      reads: () => this.#system.reads(),
+      onlookers: this.#onlookers,
+    };
+    await whileShown(this.#parts, shown, async () => {
+      await this.#system.run();
+    });
   }
 
   stop(): void {

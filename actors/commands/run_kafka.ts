@@ -10,10 +10,12 @@ import { isMissing } from "../adapters/kafka/kafka_failure.ts";
 import { KafkaGroup } from "../adapters/kafka/kafka_group.ts";
 import type { KafkaPartitionSource } from "../adapters/kafka/kafka_partition_source.ts";
 import { PartitionPorts } from "../adapters/kafka/partition_ports.ts";
+import type { Onlookers } from "../onlookers.ts";
 import { type Source, UnavailableError } from "../ports.ts";
 import type { SplitParts, SplitReport } from "../split_actor.ts";
 import { SplitGroup } from "../split_group.ts";
 import { type CommonParts, describeState, type Job } from "./job.ts";
+import { observedBy, onlookersOf, whileShown } from "./shown.ts";
 import { sumReports } from "./summary.ts";
 
 const FIRST_PAUSE_US = 500_000;
@@ -23,17 +25,31 @@ const PAUSE_US_MAX = 15_000_000;
 export class KafkaJob implements Job {
   readonly #parts: CommonParts;
   readonly #pairs: SharedCount;
+  readonly #onlookers: Onlookers | null;
   readonly #stopping = new AbortController();
   #splits: SplitGroup | null = null;
+  #hasJoined = false;
 
   constructor(parts: CommonParts) {
     const { config } = parts;
     // A partition of the topic is one of ours as well: the group shares them out, not we.
     this.#parts = { ...parts, config: { ...config, partitions: 1 } };
     this.#pairs = new SharedCount(config.pairs.capacity);
+    this.#onlookers = onlookersOf(config);
   }
 
   async run(): Promise<void> {
+    const shown = {
+      report: () => this.report(),
+      splits: () => this.#splits?.views() ?? [],
+      reads: () => this.#splits?.reads() ?? [],
+      onlookers: this.#onlookers,
+      standsBy: () => this.#hasJoined,
+    };
+    await whileShown(this.#parts, shown, () => this.#run());
+  }
+
+  async #run(): Promise<void> {
     const { config: { kafka: settings, source, checkpoint }, clock, notice } = this.#parts;
     const { topic, group, sessionTimeoutUs } = source;
     assert(settings !== null, "a topic comes with a way to it");
@@ -72,7 +88,10 @@ export class KafkaJob implements Job {
       failed: failed.reject,
     });
     try {
-      const stopped = members.start().then(() => this.#stopped());
+      const stopped = members.start().then(() => {
+        this.#hasJoined = true;
+        return this.#stopped();
+      });
       await Promise.race([splits.failed, failed.promise, stopped, this.#stopped()]);
     } finally {
       await members.stop();
@@ -123,6 +142,7 @@ export class KafkaJob implements Job {
       deadLetters: ports.deadLetters(partition, notice),
       store: ports.store(partition, notice),
       pairBound: new SharedCount(this.#pairs.capacity, this.#pairs),
+      ...observedBy(this.#onlookers),
       notice,
     };
   }

@@ -10,6 +10,7 @@ import { DEAD_LETTER_REASONS } from "../../lib/dead_letter.ts";
 import { formatTimestamp } from "../../lib/time.ts";
 import { addCounters, addDeadLetters } from "../report_sums.ts";
 import type { SplitReport } from "../split_actor.ts";
+import { addVitals } from "../split_meter.ts";
 
 /** One report of several splits; null for none. */
 export function sumReports(reports: readonly SplitReport[]): SplitReport | null {
@@ -31,6 +32,7 @@ export function sumReports(reports: readonly SplitReport[]): SplitReport | null 
     // The time that all have come to.
     watermarkUs: Math.min(sum.watermarkUs, report.watermarkUs),
     overdue: sum.overdue || report.overdue,
+    vitals: addVitals(sum.vitals, report.vitals),
   }), first);
 }
 

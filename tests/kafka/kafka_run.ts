@@ -55,10 +55,12 @@ export class KafkaRun {
     }
   }
 
-  /** Waits until it has said something. */
-  async says(what: RegExp): Promise<void> {
+  /** Waits until it has said something; how it said it. */
+  async says(what: RegExp): Promise<RegExpExecArray> {
     const giveUpAt = Date.now() + WAIT_MS_MAX;
-    while (!what.test(this.#said)) {
+    for (;;) {
+      const found = what.exec(this.#said);
+      if (found !== null) return found;
       if (Date.now() > giveUpAt || this.#hasEnded) {
         throw new Error(`It has not said ${what}; it says ${await this.end()}`);
       }

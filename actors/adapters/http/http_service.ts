@@ -6,10 +6,13 @@
 import { join } from "node:path";
 import xxhash from "xxhash-wasm";
 import { type Config, listenOf } from "../../../lib/config.ts";
+import type { EndpointReport } from "../../endpoint_report.ts";
 import type { Intake } from "../../intake.ts";
 import type { Onlookers } from "../../onlookers.ts";
 import type { SplitReport } from "../../split_actor.ts";
 import type { SplitReads } from "../../split_reads.ts";
+import type { SplitView } from "../../split_view.ts";
+import { Metrics } from "../metrics/metrics.ts";
 import { Access } from "./access.ts";
 import { healthRoutes } from "./health_routes.ts";
 import { HttpServer } from "./http_server.ts";
@@ -32,6 +35,12 @@ export interface HttpServiceOptions {
   /** Its splits; null for one that is to be opened again. */
   readonly reads: () => readonly (SplitReads | null)[];
   readonly onlookers: Onlookers;
+  /** The splits, one by one. */
+  readonly splits: () => readonly SplitView[];
+  /** Whether it is ready without a split, as the member of a group is that has none for it; else it never is. */
+  readonly standsBy?: () => boolean;
+  /** Endpoints that triggers are sent to; none where not given. */
+  readonly endpoints?: () => readonly EndpointReport[];
 }
 
 /** See the module's header. */
@@ -39,11 +48,15 @@ export class HttpService {
   readonly #server: HttpServer;
   readonly #idempotency: LazyStore;
   readonly #streams: TriggerStreams;
+  readonly #metrics: Metrics;
 
-  private constructor(server: HttpServer, idempotency: LazyStore, streams: TriggerStreams) {
-    this.#server = server;
-    this.#idempotency = idempotency;
-    this.#streams = streams;
+  private constructor(
+    parts: { server: HttpServer; idempotency: LazyStore; streams: TriggerStreams; metrics: Metrics },
+  ) {
+    this.#server = parts.server;
+    this.#idempotency = parts.idempotency;
+    this.#streams = parts.streams;
+    this.#metrics = parts.metrics;
   }
 
   /**
@@ -52,18 +65,26 @@ export class HttpService {
    * @throws {Error} where the address, the certificate or a token can't be used
    */
   static async start(options: HttpServiceOptions): Promise<HttpService> {
-    const { config, notice, intake } = options;
+    const { config, notice, intake, splits, endpoints = () => [] } = options;
     const access = await Access.create(config.http);
     const idempotency = new LazyStore(
       join(config.checkpoint.path, "requests.kv"),
       config.http.idempotencyUs / 1000,
     );
-    const routes: Route[] = healthRoutes(() => notReady(options));
+    const bodies = new RequestBodies({
+      bytesMax: config.http.bodyBytesMax,
+      allBytesMax: config.http.bodiesBytesMax,
+    });
+    let server: HttpServer | null = null;
+    const metrics = new Metrics({
+      config,
+      splits,
+      endpoints,
+      gate: () => server?.gate ?? null,
+      intake: intake === null ? null : { intake, bodies },
+    });
+    const routes: Route[] = [...healthRoutes(() => notReady(options)), metrics.route()];
     if (intake !== null) {
-      const bodies = new RequestBodies({
-        bytesMax: config.http.bodyBytesMax,
-        allBytesMax: config.http.bodiesBytesMax,
-      });
       const { h64Raw } = await xxhash();
       const hash = (bytes: Uint8Array): string => h64Raw(bytes).toString(16).padStart(16, "0");
       routes.push({
@@ -81,12 +102,17 @@ export class HttpService {
     });
     routes.push(...readRoutes({ ...options, streams, maxAgeUs: config.time.maxAgeUs }));
     routes.push(openApiRoute(routes));
-    const server = await HttpServer.start(listenOf(config)?.value as string, {
-      http: config.http,
-      handler: routed(routes, access),
-      failed: (error) => notice(`A request failed: ${error instanceof Error ? error.message : error}`),
-    });
-    return new HttpService(server, idempotency, streams);
+    try {
+      server = await HttpServer.start(listenOf(config)?.value as string, {
+        http: config.http,
+        handler: routed(routes, access, metrics.answered),
+        failed: (error) => notice(`A request failed: ${error instanceof Error ? error.message : error}`),
+      });
+    } catch (error) {
+      metrics.stop();
+      throw error;
+    }
+    return new HttpService({ server, idempotency, streams, metrics });
   }
 
   /** Where it listens. */
@@ -103,16 +129,18 @@ export class HttpService {
   async stop(): Promise<void> {
     await this.#streams.stop();
     await this.#server.stop();
+    this.#metrics.stop();
     await this.#idempotency.close();
   }
 }
 
 /** Why it can't be given work; null where it can. */
-function notReady({ intake, report }: HttpServiceOptions): string | null {
-  const now = report();
-  if (now === null) return "restoring";
+function notReady({ intake, splits, standsBy }: HttpServiceOptions): string | null {
+  const here = splits().filter(({ isHere }) => isHere).map(({ report }) => report);
+  if (here.length === 0) return standsBy?.() === true ? null : "starting";
+  if (here.some(({ vitals }) => !vitals.isOpen)) return "restoring";
   if (intake !== null && !intake.isOpen) return "restoring";
-  if (now.overdue) return "far behind: deadlines are overdue";
+  if (here.some(({ overdue }) => overdue)) return "far behind: deadlines are overdue";
   return null;
 }
 

@@ -26,13 +26,39 @@ export interface RouteParts {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** Makes the handler of a server. */
+/** Makes the handler of a server; `answered` is told of the route, null for none, and the answer of each request. */
 export function routed(
   routes: readonly Route[],
   access: Access,
+  answered: (route: string | null, request: Request, response: Response, startedMs: number) => void =
+    () => {},
 ): (request: Request, peer: string) => Promise<Response> {
-  const split = routes.map((route) => ({ route, segments: route.path.split("/") }));
+  const answer = answering(routes, access);
   return async (request, peer) => {
+    const startedMs = performance.now();
+    const found: Found = { route: null };
+    try {
+      const response = await answer(request, peer, found);
+      answered(found.route, request, response, startedMs);
+      return response;
+    } catch (error) {
+      answered(found.route, request, new Response(null, { status: 500 }), startedMs);
+      throw error;
+    }
+  };
+}
+
+/** The pattern of the route that a request was for. */
+interface Found {
+  route: string | null;
+}
+
+function answering(
+  routes: readonly Route[],
+  access: Access,
+): (request: Request, peer: string, found: Found) => Promise<Response> {
+  const split = routes.map((route) => ({ route, segments: route.path.split("/") }));
+  return async (request, peer, found) => {
     const url = new URL(request.url);
     const asked = pathOf(request.url).split("/");
     const method = request.method === "HEAD" ? "GET" : request.method;
@@ -40,6 +66,7 @@ export function routed(
     for (const { route, segments } of split) {
       const params = match(segments, asked);
       if (params === null) continue;
+      found.route = route.path;
       if (route.method !== method) {
         allowed.add(route.method);
         continue;
