@@ -109,3 +109,19 @@ Deno.test("TriggerLine: agrees with parseTrigger over random ids", () => {
     deepStrictEqual(read(line)?.id, told?.id, `seed ${seed}`);
   }
 });
+
+Deno.test("TriggerLine: the fence's id without its escapes", () => {
+  const line = new TriggerLine();
+  for (const fence of ["depot", 'a"b\\c\n', "\0", "é😀"]) {
+    const text = JSON.stringify({
+      id: "0".repeat(32),
+      kind: "ENTER",
+      device_id: "d",
+      fence_id: fence,
+      event_time: "2026-03-01T00:00:00.000000Z",
+    });
+    const bytes = new TextEncoder().encode(`${text}\n`);
+    strictEqual(line.read(bytes, 0, bytes.length), true);
+    strictEqual(new TextDecoder().decode(line.fence), fence);
+  }
+});
