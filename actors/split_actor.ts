@@ -430,6 +430,7 @@ export class SplitActor {
   /** Learns what was written behind the checkpoint; returns how many lines that was. */
   async #readBack(sourceComesAgain: boolean): Promise<number> {
     let lines = 0;
+    for (const { partition } of this.#actors) partition.recordsComeAgain = sourceComesAgain;
     for await (const line of this.#parts.sink.readBack()) {
       if (this.#noteTold(line)) lines++;
     }

@@ -122,6 +122,11 @@ export class Partition {
   readonly waiting: ReorderBuffer;
   /** What was told and is in no checkpoint. */
   readonly ledger = new ToldLedger();
+  /**
+   * Whether the records come again as they were after a crash. Then what was told takes its turn in its place, and says
+   * nothing of a record before it; where they do not, it may be all that is known of what a client sends once more.
+   */
+  recordsComeAgain = false;
 
   readonly #config: Config;
   readonly #identity: Identity;
@@ -606,7 +611,7 @@ export class Partition {
     const timeUs = batch.eventTimeUs(i);
     if (!batch.knownLate(i)) {
       const count = this.#computeIds(enter ? CODE_ENTER : CODE_EXIT, batch, i);
-      if (this.#isRemembered(row, enter, timeUs, seqKey) || !this.#isNovel(count)) {
+      if (this.#isRemembered(row, enter, timeUs, seqKey) || !this.#isNovel(count) || this.#wasToldBefore()) {
         this.counters.suppressed++;
         batch.suppressed[i] = 1;
         return true;
@@ -822,8 +827,13 @@ export class Partition {
     if (this.window.has(lanes, 0)) return false;
     if (count === 1) return true;
     if (this.window.has(lanes, 4)) return false;
-    if (this.ledger.size === 0) return true;
+    if (this.ledger.size === 0 || this.recordsComeAgain) return true;
     return this.ledger.has(this.#hex(0)) || !this.ledger.hasEdge(this.#hex(4));
+  }
+
+  /** Whether a crashed process told the last id, and this is no place for it to be told again. */
+  #wasToldBefore(): boolean {
+    return this.ledger.size > 0 && !this.recordsComeAgain && this.ledger.has(this.#hex(0));
   }
 
   /** Admit: whether a trigger with the last ids is novel; if so, they are in the window from here on. */

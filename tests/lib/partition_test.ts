@@ -732,6 +732,42 @@ Deno.test("partition: what a crashed process told is not told again, and the sta
   }
 });
 
+Deno.test("partition: what a crashed process told later says nothing of a late record before it that comes again", () => {
+  const feed = (driver: PartitionDriver): { letters: number; suppressed: number } => {
+    driver.enter(8.964);
+    driver.pass(8.966);
+    // Late, older than what was applied, and within the guard of a boundary; its exit proper is on the other side of that.
+    driver.exit(8.9638);
+    const { lateRefused: letters, suppressed } = driver.partition.counters;
+    driver.exit(9.05);
+    driver.pass(9.1);
+    return { letters, suppressed };
+  };
+  const first = drive({ emit: "ordered" });
+  deepEqual(feed(first), { letters: 1, suppressed: 0 });
+  const told = first.triggers();
+  equal(told.length, 2);
+  const again = drive({ emit: "ordered" });
+  again.partition.recordsComeAgain = true;
+  noteAll(again, told);
+  deepEqual(feed(again), { letters: 1, suppressed: 0 });
+  deepEqual(again.triggers(), []);
+  deepEqual(again.partition.counters.toJson(), first.partition.counters.toJson());
+});
+
+Deno.test("partition: what a client sends again, late, is known though only the output tells of it", () => {
+  const first = drive({ emit: "ordered" });
+  first.enter(8.964);
+  first.pass(9);
+  const second = drive({ emit: "ordered" });
+  noteAll(second, first.triggers());
+  second.pass(10);
+  second.enter(8.964);
+  second.enter(9.01);
+  const { suppressed, lateRefused } = second.partition.counters;
+  deepEqual({ suppressed, lateRefused }, { suppressed: 2, lateRefused: 0 });
+});
+
 Deno.test("partition: a near copy of what was told is known by its edge id", () => {
   const first = drive({ identity: { max_skew: "0s" } });
   first.enter(0.9);

@@ -118,6 +118,7 @@ for (let from = 0; from < 100; from += SEEDS_A_BLOCK) {
           step: chance.between(1, chance.pick([8, script.steps])),
           afterEffect: chance.happens(0.5),
           unflushed: chance.pick(FATES),
+          unflushedLetters: chance.pick(FATES),
         }));
         await check(script, crashes);
       }

@@ -80,6 +80,8 @@ export interface CrashPoint {
   readonly step: number;
   readonly afterEffect: boolean;
   readonly unflushed: Unflushed;
+  /** What becomes of the dead letters, where that is not the same: the disk owes two files no common order. */
+  readonly unflushedLetters?: Unflushed;
 }
 
 /** Runs with crashes, one process after the other, the last of which comes to the end. */
@@ -90,7 +92,7 @@ export async function runWithCrashes(
   options: EngineOptions,
 ): Promise<EngineResult> {
   const world = new World();
-  for (const { step, afterEffect, unflushed } of crashes) {
+  for (const { step, afterEffect, unflushed, unflushedLetters } of crashes) {
     world.crashAt = world.steps + step;
     world.crashAfterEffect = afterEffect;
     try {
@@ -98,7 +100,7 @@ export async function runWithCrashes(
     } catch (error) {
       if (!(error instanceof Error) || error.name !== "Crash") throw error;
     }
-    world.restart(unflushed);
+    world.restart(unflushed, unflushedLetters);
   }
   return await runProcess(config, lines, { ...options, world });
 }

@@ -63,13 +63,13 @@ export class World {
     throw new Crash(`the process ended at step ${this.steps}`);
   }
 
-  /** A new process begins; what the last one did not flush fares as told. */
-  restart(unflushed: Unflushed): void {
+  /** A new process begins; what the last one did not flush fares as told, that of each output by itself. */
+  restart(unflushed: Unflushed, unflushedLetters = unflushed): void {
     this.#dead = false;
     this.process++;
     this.crashAt = 0;
     this.triggers.crash(unflushed);
-    this.deadLetters.crash(unflushed);
+    this.deadLetters.crash(unflushedLetters);
   }
 }
 
