@@ -11,6 +11,7 @@
  */
 import type { Config } from "../lib/config.ts";
 import { ConfigError } from "../lib/config_fields.ts";
+import { VERSION } from "../lib/version.ts";
 import { isSameFile } from "./adapters/distinct_files.ts";
 import { LineReader } from "./adapters/line_reader.ts";
 import { NdjsonReplayTarget } from "./adapters/ndjson_replay_target.ts";
@@ -30,9 +31,6 @@ import { StateMismatchError } from "./split_actor.ts";
 
 /** What is wrong with the command line or the configuration, its state's one included. */
 const REFUSALS = [UsageError, ConfigError, StateMismatchError] as const;
-
-/** What `--version` prints. */
-const VERSION = "0.1.0";
 
 /** Runs a command line; returns the exit status. */
 async function main(words: readonly string[]): Promise<number> {

@@ -12,6 +12,7 @@
 import { AssertionFailed } from "../lib/assert.ts";
 import type { CheckpointStore, Clock, Sink, Source } from "./ports.ts";
 import { type Opened, SplitActor, type SplitParts, type SplitReport } from "./split_actor.ts";
+import type { SplitLook } from "./split_look.ts";
 import type { SplitReads } from "./split_reads.ts";
 
 /** Restarts in a row, without a checkpoint between them, before it gives up. */
@@ -56,6 +57,11 @@ export class System {
   /** For those who ask where a device is; empty before it opened. */
   reads(): SplitReads[] {
     return this.#split === null ? [] : [this.#split.reads];
+  }
+
+  /** What is in it now; null before it opened. */
+  look(): SplitLook | null {
+    return this.#split?.look() ?? null;
   }
 
   /** Stops reading; {@link run} finishes what was taken and makes a last checkpoint. */

@@ -68,6 +68,7 @@ export class HttpJob implements Job {
       report: () => this.report(),
       reads: () => this.#splits.reads(),
       onlookers: this.#onlookers,
+      looks: () => this.#splits.looks(),
     });
     notice(`Listening on ${service.url}`);
     try {

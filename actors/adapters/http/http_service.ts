@@ -9,15 +9,18 @@ import { type Config, listenOf } from "../../../lib/config.ts";
 import type { Intake } from "../../intake.ts";
 import type { Onlookers } from "../../onlookers.ts";
 import type { SplitReport } from "../../split_actor.ts";
+import type { NamedLook } from "../../split_look.ts";
 import type { SplitReads } from "../../split_reads.ts";
 import { Access } from "./access.ts";
 import { healthRoutes } from "./health_routes.ts";
 import { HttpServer } from "./http_server.ts";
 import { IdempotencyStore } from "./idempotency.ts";
 import { openApiRoute } from "./openapi/openapi_route.ts";
+import { pageRoutes } from "./page_routes.ts";
 import { readRoutes } from "./read_routes.ts";
 import { RequestBodies } from "./request_body.ts";
 import { type Route, routed } from "./service.ts";
+import { historyOf, type StatusHistory, statusRoutes } from "./status_routes.ts";
 import { postTransitions } from "./transitions.ts";
 import { TriggerStreams } from "./trigger_streams.ts";
 
@@ -32,6 +35,8 @@ export interface HttpServiceOptions {
   /** Its splits; null for one that is to be opened again. */
   readonly reads: () => readonly (SplitReads | null)[];
   readonly onlookers: Onlookers;
+  /** What is in the splits that run. */
+  readonly looks: () => readonly NamedLook[];
 }
 
 /** See the module's header. */
@@ -39,11 +44,16 @@ export class HttpService {
   readonly #server: HttpServer;
   readonly #idempotency: LazyStore;
   readonly #streams: TriggerStreams;
+  readonly #history: StatusHistory;
 
-  private constructor(server: HttpServer, idempotency: LazyStore, streams: TriggerStreams) {
+  private constructor(
+    server: HttpServer,
+    parts: { idempotency: LazyStore; streams: TriggerStreams; history: StatusHistory },
+  ) {
     this.#server = server;
-    this.#idempotency = idempotency;
-    this.#streams = streams;
+    this.#idempotency = parts.idempotency;
+    this.#streams = parts.streams;
+    this.#history = parts.history;
   }
 
   /**
@@ -80,13 +90,17 @@ export class HttpService {
       idleTimeoutMs: config.http.idleTimeoutUs / 1000,
     });
     routes.push(...readRoutes({ ...options, streams, maxAgeUs: config.time.maxAgeUs }));
+    const status = { ...options, notReady: () => notReady(options) };
+    const history = historyOf(status);
+    routes.push(...pageRoutes(), ...statusRoutes(status, history));
     routes.push(openApiRoute(routes));
     const server = await HttpServer.start(listenOf(config)?.value as string, {
       http: config.http,
       handler: routed(routes, access),
       failed: (error) => notice(`A request failed: ${error instanceof Error ? error.message : error}`),
     });
-    return new HttpService(server, idempotency, streams);
+    history.start();
+    return new HttpService(server, { idempotency, streams, history });
   }
 
   /** Where it listens. */
@@ -102,6 +116,7 @@ export class HttpService {
   /** Answers what is left, and ends. */
   async stop(): Promise<void> {
     await this.#streams.stop();
+    this.#history.stop();
     await this.#server.stop();
     await this.#idempotency.close();
   }
