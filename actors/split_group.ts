@@ -21,7 +21,7 @@ import { AssertionFailed } from "../lib/assert.ts";
 import type { Clock, Source } from "./ports.ts";
 import { continueReport } from "./report_sums.ts";
 import { type Opened, SplitActor, type SplitParts, type SplitReport } from "./split_actor.ts";
-import type { NamedLook } from "./split_look.ts";
+import type { SplitLook } from "./split_look.ts";
 import type { SplitReads } from "./split_reads.ts";
 import { FENCED_US, SplitRetries } from "./split_retries.ts";
 
@@ -37,6 +37,12 @@ export interface SplitGroupOptions {
   readonly confirm: (source: Source) => Promise<void>;
   /** Told each time a split has opened. */
   readonly opened: (name: string, opened: Opened, report: SplitReport) => void;
+}
+
+/** What is in a split, under its name and with its report. */
+export interface NamedLook extends SplitLook {
+  readonly name: string;
+  readonly report: SplitReport;
 }
 
 /** One partition that is ours. */

@@ -4,7 +4,6 @@
  * @module
  */
 import type { PendingCounts } from "../lib/pending_counts.ts";
-import type { SplitReport } from "./split_actor.ts";
 
 /** A split that is open. */
 export interface SplitLook {
@@ -17,10 +16,4 @@ export interface SplitLook {
   readonly windowBytes: number;
   /** Of the last checkpoint; `ageUs` is how long a change has waited to be durable, 0 where there is none. */
   readonly checkpoint: { readonly ageUs: number; readonly tookUs: number; readonly byteLength: number };
-}
-
-/** A split under its name, with its report. */
-export interface NamedLook extends SplitLook {
-  readonly name: string;
-  readonly report: SplitReport;
 }

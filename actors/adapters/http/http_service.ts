@@ -9,7 +9,7 @@ import { type Config, listenOf } from "../../../lib/config.ts";
 import type { Intake } from "../../intake.ts";
 import type { Onlookers } from "../../onlookers.ts";
 import type { SplitReport } from "../../split_actor.ts";
-import type { NamedLook } from "../../split_look.ts";
+import type { NamedLook } from "../../split_group.ts";
 import type { SplitReads } from "../../split_reads.ts";
 import { Access } from "./access.ts";
 import { healthRoutes } from "./health_routes.ts";

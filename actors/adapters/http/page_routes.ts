@@ -73,7 +73,6 @@ export function pageRoutes(): Route[] {
         asset ??= read(place);
         const { bytes, etag } = await asset;
         const headers = {
-          "content-type": contentType,
           // Asked for again each time, and sent again when it is another one.
           "cache-control": "no-cache",
           etag,
@@ -84,7 +83,7 @@ export function pageRoutes(): Route[] {
           "cross-origin-resource-policy": "same-origin",
         };
         if (isKnown(request, etag)) return new Response(null, { status: 304, headers });
-        return new Response(bytes, { headers });
+        return new Response(bytes, { headers: { "content-type": contentType, ...headers } });
       },
     };
   });

@@ -13,7 +13,7 @@ import type { Intake } from "../../intake.ts";
 import type { Onlookers } from "../../onlookers.ts";
 import type { ShownDeadLetter } from "../../recent_dead_letters.ts";
 import type { SplitReport } from "../../split_actor.ts";
-import type { NamedLook } from "../../split_look.ts";
+import type { NamedLook } from "../../split_group.ts";
 
 /** Triggers and dead letters that are shown. */
 const RECENT = 12;
