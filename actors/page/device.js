@@ -84,10 +84,12 @@ function described({ watermark, pairs, pairs_count }, device) {
   const more = pairs_count > pairs.length
     ? ` The first ${pairs.length} of ${count(pairs_count)} pairs are shown.`
     : "";
+  const waiting = pairs.reduce((sum, { waiting_count }) => sum + waiting_count, 0);
+  const waits = waiting === 0 ? "" : ` ${count(waiting)} of its records wait for the watermark.`;
   const asOf = watermark === null ? "" : ` As of the watermark ${momentOf(watermark)}.`;
   const head = ["Fence", "Where", "Since", "Dwells told", "Dwells pending", "Waiting records", "Last seen"];
   return [
-    element("p", {}, idText(device), ...where, element("span", { class: "muted" }, asOf + more)),
+    element("p", {}, idText(device), ...where, element("span", { class: "muted" }, asOf + waits + more)),
     element(
       "div",
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "Pairs of the device" },

@@ -147,15 +147,25 @@ pageTest("hostile ids are text, whatever is in them", async (service, open) => {
 pageTest("a device is found by its id, or from a trigger", async (service, open) => {
   await service.send([
     lineOf("ENTER", HOSTILE[0] as string),
-    lineOf("ENTER", "a/b?c#d%", { fence_id: "depot" }),
+    lineOf("ENTER", "a/b?c#d%"),
+    lineOf("HEARTBEAT", "x", { event_time_ms: Date.now() }),
+    lineOf("EXIT", "waits", { event_time_ms: Date.now() }),
   ]);
   await open({ expected: /404/ }, async (page) => {
     await page.locator("#triggers button").filter({ hasText: "a/b?c#d%" }).click();
-    await shows(page, "#device-answer", /a\/b\?c#d% is inside depot\..*10 min at/);
+    await shows(page, "#device-answer", /a\/b\?c#d% is inside depot\..*10 min at/s);
     equal(await page.locator("#device").inputValue(), "a/b?c#d%");
     await page.locator("#device").fill(HOSTILE[0] as string);
     await page.locator("#device").press("Enter");
     await shows(page, "#device-answer", /<script>window\.hacked = 1<\/script> is inside depot/);
+    await page.locator("#device").fill("waits");
+    await page.locator("#device").press("Enter");
+    await shows(
+      page,
+      "#device-answer",
+      /^waits is inside no fence\..* 1 of its records wait for the watermark/,
+    );
+    await screenshot(page, "device");
     await page.locator("#device").fill("nobody");
     await page.getByRole("button", { name: "Look it up" }).click();
     await shows(page, "#device-answer", /^Nothing is known of nobody/);
