@@ -5,7 +5,7 @@
  *
  * While nobody sees it, it does not ask; when it is seen again, it asks for what it has missed.
  */
-import { getStatus, Refusal } from "./api.js";
+import { getStatus, Refusal, token } from "./api.js";
 import { Charts } from "./charts.js";
 import { DeviceSearch } from "./device.js";
 import { healthOf, RATIO_HIGH, RATIO_LOW, suppressedRatio } from "./health.js";
@@ -58,7 +58,7 @@ class Page {
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
     this.isAsking = false;
-    /** Why it asks for a token; null where it does not. */
+    /** What a screen reader was told last. */
     /** @type {string} */
     this.said = "";
     document.addEventListener("visibilitychange", () => {
@@ -213,11 +213,8 @@ class Page {
   /** @param {unknown} error */
   showFailure(error) {
     if (error instanceof Refusal && (error.status === 401 || error.status === 403 || error.status === 429)) {
-      this.token.ask(
-        error.status === 401
-          ? `${error.message}. It needs the scope read, and is kept until this tab is closed.`
-          : error.message,
-      );
+      const why = token() === null ? "" : `${error.message}. `;
+      this.token.ask(`${why}It needs the scope read, and is kept until this tab is closed.`);
       this.showState("wait", "Who are you?", "This service shows itself to those who have a token.");
       return;
     }

@@ -9,7 +9,7 @@ import { byId, setText } from "./text.js";
 
 /** See above. */
 export class TokenForm {
-  /** @param {() => void} given is told that there is one, or none any more */
+  /** @param {() => void} given is told that there is one */
   constructor(given) {
     this.form = byId("token-form");
     this.input = /** @type {HTMLInputElement} */ (byId("token"));
@@ -23,7 +23,8 @@ export class TokenForm {
     });
     this.forget.addEventListener("click", () => {
       setToken(null);
-      given();
+      // What it has shown goes with it.
+      location.reload();
     });
   }
 
@@ -31,6 +32,7 @@ export class TokenForm {
   ask(why) {
     setText(byId("token-why"), why);
     this.forget.hidden = token() === null;
+    document.documentElement.classList.add("locked");
     if (!this.form.hidden) return;
     this.form.hidden = false;
     this.input.focus();
@@ -39,6 +41,7 @@ export class TokenForm {
   /** It is not asked for, or it is right. */
   done() {
     this.form.hidden = true;
+    document.documentElement.classList.remove("locked");
     this.forget.hidden = token() === null;
   }
 }

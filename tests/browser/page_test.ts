@@ -226,7 +226,8 @@ pageTest("asks for a token where one is needed, and keeps it in the tab", async 
   const token = "r".repeat(24);
   await open({ expected: /401|403/ }, async (page) => {
     await shows(page, "#health h1", /^Who are you\?$/);
-    await shows(page, "#token-form", /Send Authorization/);
+    await shows(page, "#token-form", /needs the scope read/);
+    equal(await page.locator("#charts").isVisible(), false);
     await page.locator("#token").fill("wrong-but-long-enough");
     await page.locator("#token").press("Enter");
     await shows(page, "#token-why", /not known/);

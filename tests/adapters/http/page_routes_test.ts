@@ -52,7 +52,8 @@ Deno.test("page: each file with its type and its policy, and again only when it 
       match(response.headers.get("content-security-policy") ?? "", /^default-src 'self'; /);
       equal(response.headers.get("x-content-type-options"), "nosniff");
       equal(response.headers.get("cache-control"), "no-cache");
-      const etag = response.headers.get("etag") ?? "";
+      // Deno 2.4 packs the answer by itself, and says by `W/` that its bytes are others.
+      const etag = (response.headers.get("etag") ?? "").replace(/^W\//, "");
       match(etag, /^"[0-9a-f]{24}"$/);
       for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
         const again = await fetch(url + path, { headers: { "if-none-match": tag } });
