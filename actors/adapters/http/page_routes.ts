@@ -91,7 +91,7 @@ export function pageRoutes(): Route[] {
 
 async function read(place: string): Promise<Asset> {
   const url = place.startsWith(".") ? new URL(place, import.meta.url) : new URL(import.meta.resolve(place));
-  const bytes = await Deno.readFile(url);
+  const bytes = await Deno.readFile(url) as Uint8Array<ArrayBuffer>;
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   const hex = [...digest.subarray(0, 12)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   return { bytes, etag: `"${hex}"` };
