@@ -31,7 +31,7 @@ export class PendingCounts {
   /** A day ahead, or more. */
   beyond = 0;
   /** The first deadline, a lower bound in µs; Infinity for none. */
-  firstUs = Infinity;
+  firstUs: number = Infinity;
   /** Whether some stand for others. */
   isSample = false;
 
