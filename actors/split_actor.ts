@@ -35,6 +35,7 @@ import type { Json } from "../lib/json.ts";
 import { KIND_HEARTBEAT } from "../lib/kind.ts";
 import { murmur2, toPartition } from "../lib/murmur2.ts";
 import { Partition, SharedCount } from "../lib/partition.ts";
+import { PendingCounts } from "../lib/pending_counts.ts";
 import { judgeTimes } from "../lib/plausibility.ts";
 import type { RecordBatch } from "../lib/record_batch.ts";
 import { SplitClock } from "../lib/split_clock.ts";
@@ -48,6 +49,7 @@ import { PartitionActor, type PartitionMessage } from "./partition_actor.ts";
 import type { CheckpointStore, Clock, Sink, Source } from "./ports.ts";
 import { Scheduler } from "./scheduler.ts";
 import { SinkActor } from "./sink_actor.ts";
+import type { SplitLook } from "./split_look.ts";
 import { SplitReads } from "./split_reads.ts";
 import { SplitMeter, type SplitVitals } from "./split_meter.ts";
 import type { Ticker } from "./ticker.ts";
@@ -61,6 +63,9 @@ const PIECE_US = 1000;
 const CLOCK_RECORDS = 32;
 /** Changed pairs that a checkpoint takes of a partition in one step. */
 const BARRIER_ROWS = 1024;
+/** Rows that a look at the pending deadlines touches: of all partitions, and of one at least. */
+const LOOK_ROWS = 16_384;
+const LOOK_ROWS_MIN = 16;
 /** Batches kept for the next use. */
 const POOL_BATCHES_MAX = 128;
 
@@ -382,6 +387,26 @@ export class SplitActor {
   #fired(timesUs: readonly number[]): void {
     const { latenessUs } = this.#config.dwell;
     this.#meter.fired(timesUs.map((us) => us + latenessUs), this.#parts.clock.wallUs());
+  }
+
+  /** What is in it now. */
+  look(): SplitLook {
+    const pending = new PendingCounts();
+    const rowsMax = Math.max(LOOK_ROWS_MIN, Math.floor(LOOK_ROWS / this.#actors.length));
+    let windowBytes = 0;
+    for (const { partition } of this.#actors) {
+      partition.samplePending(pending, rowsMax);
+      windowBytes += partition.window.byteLength;
+    }
+    const { ageUs, lastUs, lastBytes } = this.#meter.checkpoint(this.#parts.clock.monotonicUs());
+    return {
+      mailboxes: this.#actors.map(({ mailbox }) => mailbox.depth),
+      mailboxCapacity: this.#config.mailbox.capacity,
+      following: this.#clock.following,
+      pending,
+      windowBytes,
+      checkpoint: { ageUs, tookUs: lastUs, byteLength: lastBytes },
+    };
   }
 
   /** Waits for some work, or for the failure of anything else of this split. */

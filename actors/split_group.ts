@@ -20,6 +20,7 @@
 import { AssertionFailed } from "../lib/assert.ts";
 import type { Clock, Source } from "./ports.ts";
 import { continueReport } from "./report_sums.ts";
+import type { NamedLook } from "./named_look.ts";
 import { type Opened, SplitActor, type SplitParts, type SplitReport } from "./split_actor.ts";
 import type { SplitReads } from "./split_reads.ts";
 import { FENCED_US, SplitRetries } from "./split_retries.ts";
@@ -85,6 +86,15 @@ export class SplitGroup {
   /** For those who ask where a device is: of the splits that this process has; null for one that is between two attempts. */
   reads(): (SplitReads | null)[] {
     return [...this.#members.values()].map(({ split }) => split?.reads ?? null);
+  }
+
+  /** What is in those that run now. */
+  looks(): NamedLook[] {
+    const looks: NamedLook[] = [];
+    for (const { name, split } of this.#members.values()) {
+      if (split !== null) looks.push({ name, report: this.#reportOf(name, split), ...split.look() });
+    }
+    return looks;
   }
 
   /** A partition is ours from here on, until {@link revoked} resolves. */

@@ -28,6 +28,8 @@ export interface CheckpointMeasures {
   /** What was written, of all and of the last one. */
   readonly bytes: number;
   readonly lastBytes: number;
+  /** From the barrier of the last one until it was durable. */
+  readonly lastUs: number;
   /** From the barrier until it was durable, s. */
   readonly durations: HistogramCounts;
 }
@@ -68,6 +70,7 @@ export class SplitMeter {
   #count = 0;
   #bytes = 0;
   #lastBytes = 0;
+  #lastUs = 0;
 
   /** Something has changed that is in no checkpoint. */
   changed(nowUs: number): void {
@@ -87,7 +90,8 @@ export class SplitMeter {
     this.#count++;
     this.#lastBytes = commit.put.reduce((sum, { bytes }) => sum + bytes.length, commit.manifest.length);
     this.#bytes += this.#lastBytes;
-    this.#durations.observe((nowUs - this.#barrierUs) / 1e6);
+    this.#lastUs = nowUs - this.#barrierUs;
+    this.#durations.observe(this.#lastUs / 1e6);
   }
 
   /**
@@ -107,6 +111,7 @@ export class SplitMeter {
       ageUs: sinceUs === Infinity ? 0 : Math.max(0, nowUs - sinceUs),
       bytes: this.#bytes,
       lastBytes: this.#lastBytes,
+      lastUs: this.#lastUs,
       durations: this.#durations.snapshot(),
     };
   }
@@ -138,6 +143,7 @@ export function addVitals(one: SplitVitals, other: SplitVitals): SplitVitals {
       ...sums(one, other).checkpoint,
       ageUs: Math.max(one.checkpoint.ageUs, other.checkpoint.ageUs),
       lastBytes: one.checkpoint.lastBytes + other.checkpoint.lastBytes,
+      lastUs: Math.max(one.checkpoint.lastUs, other.checkpoint.lastUs),
     },
   };
 }

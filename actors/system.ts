@@ -10,6 +10,7 @@
  * @module
  */
 import { AssertionFailed } from "../lib/assert.ts";
+import type { NamedLook } from "./named_look.ts";
 import type { CheckpointStore, Clock, Sink, Source } from "./ports.ts";
 import { continueReport } from "./report_sums.ts";
 import { type Opened, SplitActor, type SplitParts, type SplitReport } from "./split_actor.ts";
@@ -66,6 +67,12 @@ export class System {
   /** For those who ask where a device is; empty before it opened. */
   reads(): SplitReads[] {
     return this.#split === null ? [] : [this.#split.reads];
+  }
+
+  /** What is in it now, as a list of one; an empty one before it opened. */
+  looks(name: string): NamedLook[] {
+    const split = this.#split;
+    return split === null ? [] : [{ name, report: split.report(), ...split.look() }];
   }
 
   /** Stops reading; {@link run} finishes what was taken and makes a last checkpoint. */

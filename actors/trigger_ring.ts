@@ -139,6 +139,19 @@ export class TriggerRing {
     return null;
   }
 
+  /** The last lines, without their ends, the newest first. */
+  newestFirst(count: number): Uint8Array[] {
+    const lines: Uint8Array[] = [];
+    for (const { bytes, length } of this.#segments.toReversed()) {
+      for (let end = length; end > 1 && lines.length < count;) {
+        const start = bytes.lastIndexOf(LINE_END, end - 2) + 1;
+        lines.push(bytes.subarray(start, end - 1));
+        end = start;
+      }
+    }
+    return lines;
+  }
+
   /** Something is missing here: whoever has read up to here has lost it. */
   #skip(): void {
     this.#segments = [];

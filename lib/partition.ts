@@ -63,6 +63,7 @@ import {
   WORDS,
 } from "./pair_table.ts";
 import { type EntryExtras, HELD_RECORDS_MAX, ReorderBuffer } from "./reorder.ts";
+import type { PendingCounts } from "./pending_counts.ts";
 import { NO_ROW, TimingWheel } from "./timing_wheel.ts";
 import { ToldLedger } from "./told_ledger.ts";
 import type { TransitionBatch } from "./transition_batch.ts";
@@ -213,6 +214,19 @@ export class Partition {
   /** The first deadline there is, a lower bound in µs of event time; Infinity for none. */
   get nextDeadlineUs(): number {
     return this.#wheel.nextDeadlineUs();
+  }
+
+  /**
+   * Counts deadlines by how far they lie ahead of the watermark, from up to `rowsMax` rows, each of which stands for those
+   * between it and the next.
+   */
+  samplePending(counts: PendingCounts, rowsMax: number): void {
+    const stride = Math.max(1, Math.ceil(this.pairs.rowCount / rowsMax));
+    if (stride > 1) counts.isSample = true;
+    counts.firstUs = Math.min(counts.firstUs, this.#wheel.nextDeadlineUs());
+    for (let row = 0; row < this.pairs.rowCount; row += stride) {
+      if (this.#wheel.isScheduled(row)) counts.add(this.pairs.time(row, END) - this.#watermarkUs, stride);
+    }
   }
 
   /** Starts a turn: the steps of {@link advanceTo} and {@link finish} are counted from here. */

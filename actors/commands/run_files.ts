@@ -57,6 +57,7 @@ export class FileJob implements Job {
       report: () => this.report(),
       splits: () => this.#system.views(),
       reads: () => this.#system.reads(),
+      looks: () => this.#system.looks(source.path),
       onlookers: this.#onlookers,
     };
     await whileShown(this.#parts, shown, async () => {

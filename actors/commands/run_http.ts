@@ -69,6 +69,7 @@ export class HttpJob implements Job {
       reads: () => this.#splits.reads(),
       onlookers: this.#onlookers,
       splits: () => this.#splits.views(),
+      looks: () => this.#splits.looks(),
     });
     notice(`Listening on ${service.url}`);
     try {

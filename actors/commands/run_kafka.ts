@@ -43,6 +43,7 @@ export class KafkaJob implements Job {
       report: () => this.report(),
       splits: () => this.#splits?.views() ?? [],
       reads: () => this.#splits?.reads() ?? [],
+      looks: () => this.#splits?.looks() ?? [],
       onlookers: this.#onlookers,
       standsBy: () => this.#hasJoined,
     };

@@ -7,6 +7,7 @@ import { type Config, listenOf } from "../../lib/config.ts";
 import type { SplitObservers } from "../line_observer.ts";
 import { Onlookers } from "../onlookers.ts";
 import type { SplitReport } from "../split_actor.ts";
+import type { NamedLook } from "../named_look.ts";
 import type { SplitReads } from "../split_reads.ts";
 import type { SplitView } from "../split_view.ts";
 import type { CommonParts } from "./job.ts";
@@ -17,6 +18,8 @@ export interface Shown {
   readonly splits: () => readonly SplitView[];
   /** Null for one that is to be opened again. */
   readonly reads: () => readonly (SplitReads | null)[];
+  /** What is in those that run. */
+  readonly looks: () => readonly NamedLook[];
   /** Null where nobody is shown anything. */
   readonly onlookers: Onlookers | null;
   /** Whether it is ready though it has no split. */

@@ -118,3 +118,15 @@ Deno.test("TriggerRing: a split that failed leaves a gap where something was on 
   equal(ring.read(before), "lost");
   equal(ring.start, ring.end);
 });
+
+Deno.test("TriggerRing: the newest first, over the edges of its segments", () => {
+  const ring = new TriggerRing();
+  deepEqual(ring.newestFirst(3), []);
+  ring.append(lines(0, 2000, 1000));
+  const newest = (count: number): number[] =>
+    ring.newestFirst(count).map((line) =>
+      parseInt((JSON.parse(decoder.decode(line)) as { id: string }).id, 16)
+    );
+  deepEqual(newest(3), [1999, 1998, 1997]);
+  deepEqual(newest(5000), range(0, 2000).reverse());
+});

@@ -20,7 +20,7 @@
  */
 
 /** The parts of the repository that have a law of their own. */
-type Layer = "lib" | "actors" | "commands" | "adapters" | "main" | "tests";
+type Layer = "lib" | "actors" | "commands" | "adapters" | "page" | "main" | "tests";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -29,9 +29,10 @@ const ARROWS: Readonly<Record<Layer, readonly Layer[]>> = {
   lib: ["lib"],
   actors: ["lib", "actors"],
   adapters: ["lib", "actors", "adapters"],
+  page: ["page"],
   commands: ["lib", "actors", "adapters", "commands"],
   main: ["lib", "actors", "adapters", "commands"],
-  tests: ["lib", "actors", "adapters", "commands", "main", "tests"],
+  tests: ["lib", "actors", "adapters", "page", "commands", "main", "tests"],
 };
 
 /** Packages that a layer may import; `*` is any, `npm:` and `node:` too. */
@@ -40,6 +41,7 @@ const PACKAGES: Readonly<Record<Layer, readonly string[]>> = {
   actors: [],
   commands: [],
   adapters: ["*"],
+  page: [],
   main: [],
   tests: ["*"],
 };
@@ -92,6 +94,7 @@ function layerOf(path: string): Layer | null {
   if (path === "actors/main.ts") return "main";
   if (path.startsWith("actors/commands/")) return "commands";
   if (path.startsWith("actors/adapters/")) return "adapters";
+  if (path.startsWith("actors/page/")) return "page";
   return path.startsWith("actors/") ? "actors" : null;
 }
 
@@ -126,6 +129,7 @@ const NAMES: Readonly<Record<Layer, string>> = {
   actors: "An actor",
   commands: "A command",
   adapters: "An adapter",
+  page: "The page",
   main: "actors/main.ts",
   tests: "tests/ and bench/",
 };
@@ -183,7 +187,7 @@ const imports: Deno.lint.Rule = {
 const world: Deno.lint.Rule = {
   create(context) {
     const layer = layerOf(pathBelowRoot(context.filename));
-    if (layer === null || layer === "adapters" || layer === "tests") return {};
+    if (layer === null || layer === "adapters" || layer === "page" || layer === "tests") return {};
     const pure = layer !== "main";
     const hint = layer === "lib" ? "what it tells is an argument here" : "ask a port for it";
     return {

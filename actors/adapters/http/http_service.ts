@@ -10,6 +10,7 @@ import type { EndpointReport } from "../../endpoint_report.ts";
 import type { Intake } from "../../intake.ts";
 import type { Onlookers } from "../../onlookers.ts";
 import type { SplitReport } from "../../split_actor.ts";
+import type { NamedLook } from "../../named_look.ts";
 import type { SplitReads } from "../../split_reads.ts";
 import type { SplitView } from "../../split_view.ts";
 import { Metrics } from "../metrics/metrics.ts";
@@ -18,9 +19,11 @@ import { healthRoutes } from "./health_routes.ts";
 import { HttpServer } from "./http_server.ts";
 import { IdempotencyStore } from "./idempotency.ts";
 import { openApiRoute } from "./openapi/openapi_route.ts";
+import { pageRoutes } from "./page_routes.ts";
 import { readRoutes } from "./read_routes.ts";
 import { RequestBodies } from "./request_body.ts";
 import { type Route, routed } from "./service.ts";
+import { historyOf, type StatusHistory, statusRoutes } from "./status_routes.ts";
 import { postTransitions } from "./transitions.ts";
 import { TriggerStreams } from "./trigger_streams.ts";
 
@@ -41,6 +44,8 @@ export interface HttpServiceOptions {
   readonly standsBy?: () => boolean;
   /** Endpoints that triggers are sent to; none where not given. */
   readonly endpoints?: () => readonly EndpointReport[];
+  /** What is in the splits that run. */
+  readonly looks: () => readonly NamedLook[];
 }
 
 /** See the module's header. */
@@ -49,14 +54,22 @@ export class HttpService {
   readonly #idempotency: LazyStore;
   readonly #streams: TriggerStreams;
   readonly #metrics: Metrics;
+  readonly #history: StatusHistory;
 
   private constructor(
-    parts: { server: HttpServer; idempotency: LazyStore; streams: TriggerStreams; metrics: Metrics },
+    parts: {
+      server: HttpServer;
+      idempotency: LazyStore;
+      streams: TriggerStreams;
+      metrics: Metrics;
+      history: StatusHistory;
+    },
   ) {
     this.#server = parts.server;
     this.#idempotency = parts.idempotency;
     this.#streams = parts.streams;
     this.#metrics = parts.metrics;
+    this.#history = parts.history;
   }
 
   /**
@@ -101,6 +114,9 @@ export class HttpService {
       idleTimeoutMs: config.http.idleTimeoutUs / 1000,
     });
     routes.push(...readRoutes({ ...options, streams, maxAgeUs: config.time.maxAgeUs }));
+    const status = { ...options, notReady: () => notReady(options) };
+    const history = historyOf(status);
+    routes.push(...pageRoutes(), ...statusRoutes(status, history));
     routes.push(openApiRoute(routes));
     try {
       server = await HttpServer.start(listenOf(config)?.value as string, {
@@ -112,7 +128,8 @@ export class HttpService {
       metrics.stop();
       throw error;
     }
-    return new HttpService({ server, idempotency, streams, metrics });
+    history.start();
+    return new HttpService({ server, idempotency, streams, metrics, history });
   }
 
   /** Where it listens. */
@@ -128,6 +145,7 @@ export class HttpService {
   /** Answers what is left, and ends. */
   async stop(): Promise<void> {
     await this.#streams.stop();
+    this.#history.stop();
     await this.#server.stop();
     this.#metrics.stop();
     await this.#idempotency.close();

@@ -26,8 +26,8 @@ const DATA = encoder.encode("\ndata: ");
 const END = encoder.encode("\n\n");
 const KINDS = new Map(["ENTER", "EXIT", "DWELL", "RETRACT"].map((kind) => [kind, encoder.encode(kind)]));
 const OVERHEAD = ID.length + EVENT.length + DATA.length + END.length + 32 + 16;
-const HEARTBEAT = encoder.encode(":\n\n");
-const DROPPED = encoder.encode(": too slow: come back with Last-Event-ID\n\n");
+const HEARTBEAT = encoded(":\n\n");
+const DROPPED = encoded(": too slow: come back with Last-Event-ID\n\n");
 
 /** Which triggers are wanted; null for all. */
 export interface TriggerFilter {
@@ -70,7 +70,7 @@ export class TriggerStream {
     this.body = new ReadableStream<Uint8Array<ArrayBuffer>>({
       start: (controller) => {
         this.#controller = controller;
-        controller.enqueue(encoder.encode(options.greeting));
+        controller.enqueue(encoded(options.greeting));
       },
       pull: options.room,
       cancel: () => {
@@ -174,4 +174,9 @@ function firstLines(lines: Uint8Array): Uint8Array {
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}
+
+/** Deno 2.4 does not say of its encoder that what it returns lies in memory that nobody shares. */
+function encoded(text: string): Uint8Array<ArrayBuffer> {
+  return encoder.encode(text) as Uint8Array<ArrayBuffer>;
 }

@@ -133,6 +133,12 @@ export const READ_OPERATIONS: Readonly<Record<string, Described>> = {
     operationId: "getStatus",
     tags: ["operation"],
     summary: "What the page shows",
+    parameters: [{
+      name: "history",
+      in: "query",
+      description: "Where it is given: the samples of the last quarter of an hour as well, by column",
+      schema: { type: "string" },
+    }],
     responses: { "200": json("A snapshot", "Status") },
   },
   "GET /metrics": {
