@@ -10,9 +10,11 @@ import { isMissing } from "../adapters/kafka/kafka_failure.ts";
 import { KafkaGroup } from "../adapters/kafka/kafka_group.ts";
 import type { KafkaPartitionSource } from "../adapters/kafka/kafka_partition_source.ts";
 import { PartitionPorts } from "../adapters/kafka/partition_ports.ts";
+import { Webhooks } from "../adapters/webhook/webhooks.ts";
 import { type Source, UnavailableError } from "../ports.ts";
 import type { SplitParts, SplitReport } from "../split_actor.ts";
 import { SplitGroup } from "../split_group.ts";
+import type { WebhookReport } from "../webhook_endpoint.ts";
 import { type CommonParts, describeState, type Job } from "./job.ts";
 import { sumReports } from "./summary.ts";
 
@@ -25,6 +27,7 @@ export class KafkaJob implements Job {
   readonly #pairs: SharedCount;
   readonly #stopping = new AbortController();
   #splits: SplitGroup | null = null;
+  #webhooks: Webhooks | null = null;
 
   constructor(parts: CommonParts) {
     const { config } = parts;
@@ -34,11 +37,33 @@ export class KafkaJob implements Job {
   }
 
   async run(): Promise<void> {
-    const { config: { kafka: settings, source, checkpoint }, clock, notice } = this.#parts;
-    const { topic, group, sessionTimeoutUs } = source;
+    const { config: { kafka: settings }, notice } = this.#parts;
     assert(settings !== null, "a topic comes with a way to it");
     const kafka = await createKafka(settings, { notice });
-    const ports = new PartitionPorts(kafka, this.#parts.config);
+    const webhooks = await Webhooks.open(this.#parts);
+    this.#webhooks = webhooks;
+    try {
+      await this.#work(kafka, new PartitionPorts(kafka, this.#parts.config, webhooks));
+    } finally {
+      await webhooks?.close();
+    }
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  report(): SplitReport | null {
+    return sumReports(this.#splits?.reports() ?? []);
+  }
+
+  webhooks(): readonly WebhookReport[] {
+    return this.#webhooks?.reports() ?? [];
+  }
+
+  async #work(kafka: Awaited<ReturnType<typeof createKafka>>, ports: PartitionPorts): Promise<void> {
+    const { config: { source, checkpoint }, clock, notice } = this.#parts;
+    const { topic, group, sessionTimeoutUs } = source;
     await this.#reach(ports);
     if (this.#stopping.signal.aborted) return;
     await Promise.race([ports.warn(notice), this.#stopped()]);
@@ -73,18 +98,15 @@ export class KafkaJob implements Job {
     });
     try {
       const stopped = members.start().then(() => this.#stopped());
-      await Promise.race([splits.failed, failed.promise, stopped, this.#stopped()]);
+      const failures = [
+        splits.failed,
+        failed.promise,
+        ...(this.#webhooks === null ? [] : [this.#webhooks.failed]),
+      ];
+      await Promise.race([...failures, stopped, this.#stopped()]);
     } finally {
       await members.stop();
     }
-  }
-
-  stop(): void {
-    this.#stopping.abort();
-  }
-
-  report(): SplitReport | null {
-    return sumReports(this.#splits?.reports() ?? []);
   }
 
   #stopped(): Promise<void> {
