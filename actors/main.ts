@@ -16,6 +16,7 @@ import { LineReader } from "./adapters/line_reader.ts";
 import { NdjsonReplayTarget } from "./adapters/ndjson_replay_target.ts";
 import { SystemClock } from "./adapters/system_clock.ts";
 import { endAtSignals, onSignal, readLines, say, write } from "./adapters/system_process.ts";
+import { WebhookReplay } from "./adapters/webhook/webhook_replay.ts";
 import { parseArguments } from "./commands/arguments.ts";
 import { audit } from "./commands/audit.ts";
 import { loadConfig } from "./commands/configuration.ts";
@@ -66,6 +67,7 @@ async function main(words: readonly string[]): Promise<number> {
           const { configuredTopicTarget } = await import("./commands/dead_letters_kafka.ts");
           return await configuredTopicTarget(inForce, placeBy, environment);
         },
+        webhooks: new WebhookReplay(inForce, new SystemClock()),
         isSameFile,
       });
     }

@@ -5,6 +5,7 @@
  */
 import { parseJsonObject } from "./json_object.ts";
 import { TriggerLine } from "./trigger_line.ts";
+import type { WebhookConfig } from "./webhook_config.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -23,6 +24,11 @@ export type BodyForm = { readonly form: "native" } | {
   /** Names the deployment, never the process. */
   readonly source: string;
 };
+
+/** The form that a webhook's configuration asks for. */
+export function bodyFormOf({ body }: Pick<WebhookConfig, "body">, deployment: string): BodyForm {
+  return body === "native" ? { form: "native" } : { form: "cloudevents", source: `/fencepost/${deployment}` };
+}
 
 /**
  * Makes the body of a trigger. Every attempt has the same bytes.

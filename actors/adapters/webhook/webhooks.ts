@@ -14,6 +14,7 @@
 import { join } from "node:path";
 import type { Config } from "../../../lib/config.ts";
 import { statePlaceOf } from "../../../lib/state_place.ts";
+import { bodyFormOf } from "../../../lib/webhook_message.ts";
 import { WebhookFilter } from "../../../lib/webhook_filter.ts";
 import { type Clock, type Sink, UnavailableError } from "../../ports.ts";
 import { RejectedDeadLetters, type Rejections } from "../../rejected_dead_letters.ts";
@@ -181,9 +182,7 @@ export class Webhooks implements Rejections {
         ...{ name, concurrency, timeoutUs, retryForUs, fingerprint, clock, notice },
         state: { ...state, cursor },
         filter: new WebhookFilter(config.filter),
-        body: config.body === "native"
-          ? { form: "native" }
-          : { form: "cloudevents", source: `/fencepost/${deployment}` },
+        body: bodyFormOf(config, deployment),
         reader: new LogReader(log, cursor, damaged),
         unread: await log.countLines(cursor),
         sender: new WebhookPost({
