@@ -18,6 +18,9 @@ import type { Json } from "../lib/json.ts";
 import type { Clock, LineBatch, RefusedLine, Sink } from "./ports.ts";
 import type { RejectedTrigger, WebhookEndpoint } from "./webhook_endpoint.ts";
 
+/** Bytes in one write, about. */
+const WRITE_BYTES = 1 << 19;
+
 /** Where given up triggers come from. */
 export interface Rejections {
   /** The outbox's id, part of a letter's position. */
@@ -95,11 +98,29 @@ export class RejectedDeadLetters implements Sink {
   async #write(taken: readonly RejectedTrigger[]): Promise<void> {
     const { outbox } = this.#rejections;
     const wallUs = this.#clock.wallUs();
-    for (const { endpoint: { name }, offset, detail, trigger } of taken) {
-      const bytes = encodeDeadLetter(webhookLetter({ name, outbox, offset }, { detail, trigger }), wallUs);
-      await this.#inner.write({ bytes, byteLength: bytes.length, count: 1 }, (_line, why) => {
-        throw new Error(`Cannot write dead letters: ${why}`);
-      });
+    let lines: Uint8Array[] = [];
+    let byteLength = 0;
+    // In large writes: over Kafka each is a transaction, and those are paced.
+    for (const [i, { endpoint: { name }, offset, detail, trigger }] of taken.entries()) {
+      const line = encodeDeadLetter(webhookLetter({ name, outbox, offset }, { detail, trigger }), wallUs);
+      lines.push(line);
+      byteLength += line.length;
+      if (byteLength < WRITE_BYTES && i < taken.length - 1) continue;
+      await this.#writeLines(lines, byteLength);
+      lines = [];
+      byteLength = 0;
     }
+  }
+
+  async #writeLines(lines: readonly Uint8Array[], byteLength: number): Promise<void> {
+    const bytes = new Uint8Array(byteLength);
+    let at = 0;
+    for (const line of lines) {
+      bytes.set(line, at);
+      at += line.length;
+    }
+    await this.#inner.write({ bytes, byteLength, count: lines.length }, (_line, why) => {
+      throw new Error(`Cannot write dead letters: ${why}`);
+    });
   }
 }
