@@ -32,8 +32,16 @@ function record(n: number): { key: string; value: string } {
   };
 }
 
-function devicesOf(values: readonly (string | null)[]): string[] {
-  return values.map((value) => (JSON.parse(value ?? "") as { device_id: string }).device_id).sort();
+function devicesOf(values: readonly string[]): string[] {
+  return values.map((value) => (JSON.parse(value) as { device_id: string }).device_id).sort();
+}
+
+/** Of both partitions. */
+async function valuesIn(topic: string): Promise<string[]> {
+  return [
+    ...await valuesOf(kafka, topic, { partition: 0 }),
+    ...await valuesOf(kafka, topic, { partition: 1 }),
+  ];
 }
 
 Deno.test({
