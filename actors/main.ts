@@ -16,7 +16,6 @@ import { LineReader } from "./adapters/line_reader.ts";
 import { NdjsonReplayTarget } from "./adapters/ndjson_replay_target.ts";
 import { SystemClock } from "./adapters/system_clock.ts";
 import { endAtSignals, onSignal, readLines, say, write } from "./adapters/system_process.ts";
-import { WebhookReplay } from "./adapters/webhook/webhook_replay.ts";
 import { parseArguments } from "./commands/arguments.ts";
 import { audit } from "./commands/audit.ts";
 import { loadConfig } from "./commands/configuration.ts";
@@ -60,6 +59,7 @@ async function main(words: readonly string[]): Promise<number> {
     case "dead-letters replay": {
       const inForce = config as NonNullable<typeof config>;
       const environment = deadLettersEnvironment(inForce);
+      const { WebhookReplay } = await import("./adapters/webhook/webhook_replay.ts");
       return await replayDeadLetters(asked, inForce, {
         ...environment,
         target: (output) => new NdjsonReplayTarget(output),

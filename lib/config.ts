@@ -417,11 +417,12 @@ function checkPaths({ checkpoint, source, sinks, deadLetters }: Config): void {
       throw configError(key, "must be a path, since stdout is for triggers alone", showValue(path));
     }
   }
-  const outputs: Record<string, string> = {};
-  for (const [i, { type, path, name }] of sinks.entries()) {
-    outputs[`${sinkKey(sinks, i)}.${type === "webhook" ? "name" : "path"}`] = type === "ndjson" ? path : name;
-  }
-  refuseSame(outputs);
+  refuseSame(
+    Object.fromEntries(
+      sinks.map(({ type, path }, i) => [`${sinkKey(sinks, i)}.path`, type === "ndjson" ? path : ""]),
+    ),
+  );
+  refuseSame(Object.fromEntries(sinks.map(({ name }, i) => [`${sinkKey(sinks, i)}.name`, name])));
   const files = sinks.map((
     { type, path },
     i,

@@ -19,7 +19,6 @@ import {
   section,
   text,
 } from "./config_fields.ts";
-import { classifyAddress } from "./network_address.ts";
 
 /** The name of an endpoint is the name of files as well. */
 const NAME = /^[a-zA-Z0-9_-][a-zA-Z0-9._-]{0,63}$/;
@@ -103,7 +102,7 @@ function readOptional(name: string): (value: unknown, key: string) => string {
  * @param key of the sink, for messages
  * @throws {ConfigError} where something is missing, or can't be
  */
-export function checkWebhook(key: string, { name, url, secrets, allowPrivate }: WebhookConfig): void {
+export function checkWebhook(key: string, { name, url, secrets }: WebhookConfig): void {
   if (!NAME.test(name)) {
     const reason = "must be given: up to 64 letters, digits, dots, dashes and underscores, no dot first";
     throw configError(`${key}.name`, reason, name === "" ? "nothing" : JSON.stringify(name));
@@ -123,11 +122,11 @@ export function checkWebhook(key: string, { name, url, secrets, allowPrivate }: 
       env === null ? "neither" : "both",
     );
   }
-  checkUrl(`${key}.url`, url, allowPrivate);
+  checkUrl(`${key}.url`, url);
 }
 
-/** What the URL's text tells alone; the addresses of a name are looked at when it is connected to. */
-function checkUrl(key: string, url: string, allowPrivate: boolean): void {
+/** What its text tells alone; where it leads is looked at in webhook_address.ts. */
+function checkUrl(key: string, url: string): void {
   let parsed: URL;
   try {
     parsed = new URL(url);
@@ -138,7 +137,7 @@ function checkUrl(key: string, url: string, allowPrivate: boolean): void {
       url === "" ? "nothing" : "what is not shown, since it may be a secret",
     );
   }
-  const { protocol, username, password, hash, hostname } = parsed;
+  const { protocol, username, password, hash } = parsed;
   const shown = "what is not shown, since it may be a secret";
   if (protocol !== "https:" && protocol !== "http:") {
     throw configError(key, "must begin with https:// or http://", protocol);
@@ -147,13 +146,4 @@ function checkUrl(key: string, url: string, allowPrivate: boolean): void {
     throw configError(key, "must not have a user or a password in it", shown);
   }
   if (hash !== "") throw configError(key, "must have no part behind a #, which is never sent", shown);
-  if (allowPrivate) return;
-  const address = hostname.replace(/^\[(.*)\]$/, "$1");
-  const where = classifyAddress(address) ?? (/(^|\.)localhost\.?$/.test(hostname) ? "loopback" : "public");
-  if (where === "public") return;
-  throw configError(
-    key,
-    `must be a public address, or the webhook have "allow_private": true`,
-    `${hostname} (${where})`,
-  );
 }

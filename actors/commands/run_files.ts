@@ -11,11 +11,12 @@ import { KvStore, stateFiles } from "../adapters/kv_store.ts";
 import { NdjsonSink } from "../adapters/ndjson_sink.ts";
 import { NdjsonSource, refuseMissingFile } from "../adapters/ndjson_source.ts";
 import { makeOutputs } from "../adapters/output_list.ts";
-import { Webhooks } from "../adapters/webhook/webhooks.ts";
+import type { Webhooks } from "../adapters/webhook/webhooks.ts";
 import type { Opened, SplitReport } from "../split_actor.ts";
 import { type SplitPorts, System } from "../system.ts";
 import { SinkList } from "../sink_list.ts";
 import type { WebhookReport } from "../webhook_endpoint.ts";
+import { openWebhooks } from "./open_webhooks.ts";
 import { type CommonParts, describeState, type Job } from "./job.ts";
 
 /** The split's name in the state and the outbox. */
@@ -61,8 +62,7 @@ export class FileJob implements Job {
     ]);
     // The start after a mistyped one would go on from the state and the output that this one had made.
     await refuseMissingFile(source.path);
-    const { config, clock, notice } = this.#parts;
-    this.#webhooks = await Webhooks.open({ config, clock, notice });
+    this.#webhooks = await openWebhooks(this.#parts);
     try {
       const ended = await Promise.race([this.#system.run(), this.#webhooks?.failed ?? never()]);
       // What is at its end has nothing more to do than to deliver what it told.

@@ -10,12 +10,13 @@ import { isMissing } from "../adapters/kafka/kafka_failure.ts";
 import { KafkaGroup } from "../adapters/kafka/kafka_group.ts";
 import type { KafkaPartitionSource } from "../adapters/kafka/kafka_partition_source.ts";
 import { PartitionPorts } from "../adapters/kafka/partition_ports.ts";
-import { Webhooks } from "../adapters/webhook/webhooks.ts";
+import type { Webhooks } from "../adapters/webhook/webhooks.ts";
 import { type Source, UnavailableError } from "../ports.ts";
 import type { SplitParts, SplitReport } from "../split_actor.ts";
 import { SplitGroup } from "../split_group.ts";
 import type { WebhookReport } from "../webhook_endpoint.ts";
 import { type CommonParts, describeState, type Job } from "./job.ts";
+import { openWebhooks } from "./open_webhooks.ts";
 import { sumReports } from "./summary.ts";
 
 const FIRST_PAUSE_US = 500_000;
@@ -40,7 +41,7 @@ export class KafkaJob implements Job {
     const { config: { kafka: settings }, notice } = this.#parts;
     assert(settings !== null, "a topic comes with a way to it");
     const kafka = await createKafka(settings, { notice });
-    const webhooks = await Webhooks.open(this.#parts);
+    const webhooks = await openWebhooks(this.#parts);
     this.#webhooks = webhooks;
     try {
       await this.#work(kafka, new PartitionPorts(kafka, this.#parts.config, webhooks));

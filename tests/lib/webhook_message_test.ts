@@ -6,6 +6,7 @@ import { encodeDeadLetter } from "../../lib/dead_letter.ts";
 import { parseResponseHead } from "../../lib/http_response.ts";
 import { encodeOutboxLines, parseOutboxLine } from "../../lib/outbox_line.ts";
 import { uniteTails } from "../../lib/sink_tails.ts";
+import { checkWebhookAddress } from "../../lib/webhook_address.ts";
 import { parseWebhookLetter, webhookLetter } from "../../lib/webhook_letter.ts";
 import { parseSecret, signedBytes, webhookBody } from "../../lib/webhook_message.ts";
 
@@ -160,10 +161,6 @@ Deno.test("config: a webhook's keys, and what is refused", () => {
       /must not have a user or a password in it, got what is not shown/,
     ],
     [{ url: "https://erp.example/#x" }, /never sent/],
-    [{ url: "http://localhost/" }, /must be a public address.*localhost \(loopback\)/],
-    [{ url: "http://a.localhost./" }, /loopback/],
-    [{ url: "http://[::ffff:10.0.0.1]/" }, /private/],
-    [{ url: "http://0x7f.1/" }, /loopback/],
     [{ secrets: [] }, /must name at least one/],
     [{ secrets: [{}] }, /must have either env or file, got neither/],
     [{ secrets: [{ env: "A", file: "b" }] }, /got both/],
@@ -178,4 +175,18 @@ Deno.test("config: a webhook's keys, and what is refused", () => {
     message: /sink\[1\]\.path must not be sink\[0\]\.path too/,
   });
   throws(() => parseConfig({ sink: [] }), { message: /must have at least one entry/ });
+});
+
+Deno.test("checkWebhookAddress: what the URL's text tells alone", () => {
+  const cases: readonly (readonly [url: string, message: RegExp])[] = [
+    ["http://localhost/", /sink\.url must be a public address.*localhost \(loopback\)/],
+    ["http://a.localhost./", /loopback/],
+    ["http://[::ffff:10.0.0.1]/", /private/],
+    ["http://0x7f.1/", /loopback/],
+  ];
+  for (const [url, message] of cases) {
+    throws(() => checkWebhookAddress("sink", { url, allowPrivate: false }), { name: "ConfigError", message });
+    checkWebhookAddress("sink", { url, allowPrivate: true });
+  }
+  checkWebhookAddress("sink", { url: "https://erp.example/", allowPrivate: false });
 });

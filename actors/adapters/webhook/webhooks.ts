@@ -12,8 +12,9 @@
  * @module
  */
 import { join } from "node:path";
-import type { Config } from "../../../lib/config.ts";
+import { type Config, sinkKey } from "../../../lib/config.ts";
 import { statePlaceOf } from "../../../lib/state_place.ts";
+import { checkWebhookAddress } from "../../../lib/webhook_address.ts";
 import { bodyFormOf } from "../../../lib/webhook_message.ts";
 import { WebhookFilter } from "../../../lib/webhook_filter.ts";
 import { type Clock, type Sink, UnavailableError } from "../../ports.ts";
@@ -77,13 +78,15 @@ export class Webhooks implements Rejections {
   }
 
   /**
-   * Opens the outbox and begins to deliver what is in it; null where the configuration has no webhook.
+   * Opens the outbox and begins to deliver what is in it.
    *
+   * @throws {ConfigError} where a URL's address is not public
    * @throws {Error} where a secret can't be read, or the outbox not be opened
    */
-  static async open(options: WebhooksOptions): Promise<Webhooks | null> {
-    const configs = options.config.sinks.filter(({ type }) => type === "webhook");
-    if (configs.length === 0) return null;
+  static async open(options: WebhooksOptions): Promise<Webhooks> {
+    const { sinks } = options.config;
+    const configs = sinks.filter(({ type }) => type === "webhook");
+    for (const config of configs) checkWebhookAddress(sinkKey(sinks, sinks.indexOf(config)), config);
     const keys = await Promise.all(configs.map(readKeys));
     const authorities = await Promise.all(configs.map(readAuthorities));
     const webhooks = new Webhooks(options, await openLog(options));
