@@ -59,6 +59,7 @@ async function main(words: readonly string[]): Promise<number> {
     case "dead-letters replay": {
       const inForce = config as NonNullable<typeof config>;
       const environment = deadLettersEnvironment(inForce);
+      const { WebhookReplay } = await import("./adapters/webhook/webhook_replay.ts");
       return await replayDeadLetters(asked, inForce, {
         ...environment,
         target: (output) => new NdjsonReplayTarget(output),
@@ -66,6 +67,7 @@ async function main(words: readonly string[]): Promise<number> {
           const { configuredTopicTarget } = await import("./commands/dead_letters_kafka.ts");
           return await configuredTopicTarget(inForce, placeBy, environment);
         },
+        webhooks: new WebhookReplay(inForce, new SystemClock()),
         isSameFile,
       });
     }

@@ -84,6 +84,8 @@ export interface Sink {
   open(position: Json | null): Promise<void>;
   /** The whole lines behind the position given to `open`, without their `\n`. Nothing where not `readable`. */
   readBack(): AsyncIterable<Uint8Array>;
+  /** Lines that were to be added as it was opened, and that it will never take, with the reason. */
+  refusedAtOpen?(): readonly (readonly [line: Uint8Array, why: string])[];
   /**
    * Hands the lines over, in order. The batch may be reused once this resolves.
    *

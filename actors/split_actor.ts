@@ -454,36 +454,49 @@ export class SplitActor {
 
   /** Learns what was written behind the checkpoint; returns how many lines that was. */
   async #readBack(sourceComesAgain: boolean): Promise<number> {
-    let lines = 0;
+    const { sink, deadLetters } = this.#parts;
     for (const { partition } of this.#actors) partition.recordsComeAgain = sourceComesAgain;
-    for await (const line of this.#parts.sink.readBack()) {
-      if (this.#noteTold(line)) lines++;
+    let lines = 0;
+    const told = new Set<string>();
+    for await (const line of sink.readBack()) {
+      const id = this.#noteTold(line);
+      if (id === null) continue;
+      told.add(id);
+      lines++;
     }
+    const rejected = new Set<string | null>();
     if (!sourceComesAgain) this.#knownDeadLetters.clear();
-    for await (const line of this.#parts.deadLetters.readBack()) {
+    for await (const line of deadLetters.readBack()) {
       const letter = decodeKnownDeadLetter(line);
       if (letter === null) continue;
       lines++;
       if (letter.reason === REJECTED) {
-        // As good as told: the id is claimed, and it has its dead letter.
-        this.#noteTold(letter.trigger);
+        // As good as told: the id is claimed, and it has its dead letter. Another output may have taken it.
+        const id = parseTrigger(letter.trigger)?.id ?? null;
+        if (id !== null && !told.has(id)) this.#noteTold(letter.trigger);
+        rejected.add(id);
         this.#count(REJECTED);
         continue;
       }
       const offset = letter.source === this.#parts.source.name ? offsetOf(letter.position) : null;
       if (offset !== null && sourceComesAgain) this.#knownDeadLetters.set(offset, letter.reason);
     }
+    for (const [line, why] of sink.refusedAtOpen?.() ?? []) {
+      if (rejected.has(parseTrigger(line)?.id ?? null)) continue;
+      this.#count(REJECTED);
+      this.#refuseTrigger(line, why, this.#epoch);
+    }
     return lines;
   }
 
-  /** Learns of a trigger that was told; false where the line is none. */
-  #noteTold(line: Uint8Array): boolean {
+  /** Learns of a trigger that was told; returns its id, null where the line is none. */
+  #noteTold(line: Uint8Array): string | null {
     const told = parseTrigger(line);
-    if (told === null) return false;
+    if (told === null) return null;
     const bytes = new TextEncoder().encode(told.device);
     const number = toPartition(murmur2(bytes, 0, bytes.length), this.#config.partitions);
     (this.#actors[number] as PartitionActor).partition.noteTold(told);
-    return true;
+    return told.id;
   }
 
   /** Reads until the input ends (true) or reading was stopped (false). */

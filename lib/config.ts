@@ -16,6 +16,7 @@ import {
   flag,
   list,
   nullable,
+  oneOrMore,
   section,
   showValue,
   text,
@@ -26,6 +27,7 @@ import { checkHttp, HTTP_FIELD, type HttpConfig, LISTEN_DEFAULT } from "./http_c
 import { checkKafka, KAFKA_FIELD, type KafkaConfig } from "./kafka_config.ts";
 import { STATE_TOPIC, type StatePlace, statePlaceOf } from "./state_place.ts";
 import { formatDuration } from "./time.ts";
+import { checkWebhook, WEBHOOK_FIELDS, WEBHOOK_KEYS, type WebhookConfig } from "./webhook_config.ts";
 
 /** A rule: the first whose fence pattern matches gives the thresholds. */
 export interface DwellRule {
@@ -77,6 +79,8 @@ export interface Config {
   readonly mailbox: { readonly capacity: number };
   /** The state's directory, `kafka:TOPIC` or a Deno KV server's URL, and the least time between two checkpoints. */
   readonly checkpoint: { readonly path: string; readonly intervalUs: number };
+  /** Where triggers wait for their webhooks; null for a directory below the state's. */
+  readonly outbox: { readonly path: string | null };
   /** Names this installation in the ids of transactions and in CloudEvents: the same on all its hosts. */
   readonly deployment: string;
   /** How Kafka is reached; null where it is not used. */
@@ -100,14 +104,8 @@ export interface Config {
     /** Where requests come in, `host:port`. */
     readonly listen: string;
   };
-  /** Where triggers go; the path `-` is stdout. */
-  readonly sink: {
-    readonly type: "ndjson" | "kafka";
-    readonly path: string;
-    readonly topic: string;
-    /** Whether they are binary-mode CloudEvents. */
-    readonly cloudevents: boolean;
-  };
+  /** Where triggers go, each to all of them; `sink` in JSON, one object or a list. */
+  readonly sinks: readonly SinkConfig[];
   /** Where records go that can't be taken, and how long they are kept to be sent again. */
   readonly deadLetters: {
     readonly type: "ndjson" | "kafka";
@@ -116,6 +114,21 @@ export interface Config {
     readonly retentionUs: number | null;
   };
 }
+
+/** One place where triggers go; the path `-` is stdout. */
+export interface SinkConfig extends WebhookConfig {
+  /** Which of the keys are its own. */
+  readonly type: "ndjson" | "kafka" | "webhook";
+  /** A file's. */
+  readonly path: string;
+  /** Kafka's. */
+  readonly topic: string;
+  /** Whether they are binary-mode CloudEvents. */
+  readonly cloudevents: boolean;
+}
+
+/** Places that triggers can go to. */
+const SINKS_MAX = 100;
 
 /** Thresholds of one fence at most: each takes a bit of what a pair remembers to have told. */
 const THRESHOLDS_MAX = 16;
@@ -204,6 +217,7 @@ const SCHEMA = section<Config>("", {
     path: text("path", "fencepost-data"),
     intervalUs: duration("interval", "500ms", { min: "0s", max: "1d" }),
   }),
+  outbox: section<Config["outbox"]>("outbox", { path: nullable(text("path", undefined)) }),
   deployment,
   kafka: KAFKA_FIELD,
   http: HTTP_FIELD,
@@ -226,14 +240,18 @@ const SCHEMA = section<Config>("", {
       http: ["listen"],
     },
   ),
-  sink: byType(
-    section<Config["sink"]>("sink", {
-      type: choice("type", ["ndjson", "kafka"]),
-      path: text("path", "-"),
-      topic: topic(),
-      cloudevents: flag("cloudevents", false),
-    }),
-    { ndjson: ["path"], kafka: ["topic", "cloudevents"] },
+  sinks: oneOrMore(
+    byType(
+      section<SinkConfig>("sink", {
+        type: choice("type", ["ndjson", "kafka", "webhook"]),
+        path: text("path", "-"),
+        topic: topic(),
+        cloudevents: flag("cloudevents", false),
+        ...WEBHOOK_FIELDS,
+      }),
+      { ndjson: ["path"], kafka: ["topic", "cloudevents"], webhook: WEBHOOK_KEYS },
+    ),
+    SINKS_MAX,
   ),
   deadLetters: byType(
     section<Config["deadLetters"]>("dead_letters", {
@@ -349,10 +367,14 @@ function checkThresholds({ dwell, identity }: Config): void {
 }
 
 /** What Kafka's parts need of each other, and what does not go together. */
-function checkOutputs({ kafka, source, sink, deadLetters, checkpoint }: Config): void {
+function checkOutputs({ kafka, source, sinks, deadLetters, checkpoint }: Config): void {
   if (kafka !== null) checkKafka(kafka);
-  const parts = { source, sink, dead_letters: deadLetters };
-  for (const [key, { type, topic }] of Object.entries(parts)) {
+  const outputs = sinks.map((sink, i) => [sinkKey(sinks, i), sink] as const);
+  for (const [key, sink] of outputs) {
+    if (sink.type === "webhook") checkWebhook(key, sink);
+  }
+  const parts = [["source", source], ...outputs, ["dead_letters", deadLetters]] as const;
+  for (const [key, { type, topic }] of parts) {
     if (type !== "kafka") continue;
     if (kafka === null) throw configError("kafka", `must be given where ${key}.type is "kafka"`, "null");
     if (topic === "") {
@@ -376,15 +398,15 @@ function checkOutputs({ kafka, source, sink, deadLetters, checkpoint }: Config):
   const place = statePlaceOf(checkpoint.path);
   checkPlace(place, { path: checkpoint.path, isKafka: source.type === "kafka" });
   if (source.type !== "kafka") return;
-  for (const [key, { type, path }] of [["sink", sink], ["dead_letters", deadLetters]] as const) {
-    if (type === "kafka" || path.includes("{partition}")) continue;
+  for (const [key, { type, path }] of [...outputs, ["dead_letters", deadLetters] as const]) {
+    if (type !== "ndjson" || path.includes("{partition}")) continue;
     const reason =
       'must have {partition} in it where source.type is "kafka": each partition writes a file of its own';
     throw configError(`${key}.path`, reason, showValue(path));
   }
   refuseSame({
     "source.topic": source.topic,
-    "sink.topic": sink.topic,
+    ...Object.fromEntries(outputs.map(([key, { topic }]) => [`${key}.topic`, topic])),
     "dead_letters.topic": deadLetters.topic,
     "checkpoint.path": place.type === "topic" ? place.topic : "",
   });
@@ -409,7 +431,7 @@ function checkPlace(place: StatePlace, { path, isKafka }: { path: string; isKafk
 }
 
 /** Triggers alone go to the output, and nothing is read that is written; devices such as `/dev/null` take anything. */
-function checkPaths({ checkpoint, source, sink, deadLetters }: Config): void {
+function checkPaths({ checkpoint, source, sinks, deadLetters }: Config): void {
   for (
     const [key, path] of [["checkpoint.path", checkpoint.path], [
       "dead_letters.path",
@@ -420,9 +442,28 @@ function checkPaths({ checkpoint, source, sink, deadLetters }: Config): void {
       throw configError(key, "must be a path, since stdout is for triggers alone", showValue(path));
     }
   }
-  const paths = { "source.path": source.path, "sink.path": sink.path, "dead_letters.path": deadLetters.path };
+  refuseSame(
+    Object.fromEntries(
+      sinks.map(({ type, path }, i) => [`${sinkKey(sinks, i)}.path`, type === "ndjson" ? path : ""]),
+    ),
+  );
+  refuseSame(Object.fromEntries(sinks.map(({ name }, i) => [`${sinkKey(sinks, i)}.name`, name])));
+  const files = sinks.map((
+    { type, path },
+    i,
+  ) => [`${sinkKey(sinks, i)}.path`, type === "ndjson" ? path : "-"]);
+  const paths = {
+    "source.path": source.path,
+    ...Object.fromEntries(files) as Record<string, string>,
+    "dead_letters.path": deadLetters.path,
+  };
   const isFile = ([, path]: [string, string]): boolean => path !== "-" && !path.startsWith("/dev/");
   refuseSame(Object.fromEntries(Object.entries(paths).filter(isFile)));
+}
+
+/** The key of a sink, for messages: `sink`, or `sink[2]` where there are several. */
+export function sinkKey(sinks: readonly unknown[], index: number): string {
+  return sinks.length === 1 ? "sink" : `sink[${index}]`;
 }
 
 /** Refuses the same value under two keys; none is none. */

@@ -305,3 +305,19 @@ export function list<Value>(
     },
   };
 }
+
+/** One object that `field` reads, or a list of them; one of them is written as it is. */
+export function oneOrMore<Value>(field: Field<Value>, lengthMax: number): Field<readonly Value[]> {
+  const several = list(field, undefined, lengthMax);
+  return {
+    name: field.name,
+    fallback: field.fallback,
+    fields: field.fields,
+    write: (values) => values.length === 1 ? field.write(values[0] as Value) : several.write(values),
+    read(value, key) {
+      if (!Array.isArray(value)) return [field.read(value, key)];
+      if (value.length === 0) throw configError(key, "must have at least one entry", "[]");
+      return several.read(value, key);
+    },
+  };
+}

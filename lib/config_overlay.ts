@@ -47,6 +47,9 @@ function setBelow(
   const key = join(parent, name);
   const field = schema.fields.get(name);
   if (field === undefined) throw unknownKey(key, schema.fields.keys(), parent, showValue(value));
+  if (Array.isArray(json) && parent !== "") {
+    throw configError(parent, "is a list here and can only be set as a whole", `${key}=${showValue(value)}`);
+  }
   // What should be an object and is none is left for the reader to refuse, which says what it found there.
   if (!isObject(json)) return json;
   const inside = below(json, name);

@@ -5,6 +5,7 @@
  */
 import type { Opened, SplitParts, SplitReport } from "../split_actor.ts";
 import { counted } from "./counted.ts";
+import type { WebhookReport } from "../webhook_endpoint.ts";
 
 /** What is the same for every split of a process. */
 export type CommonParts = Pick<SplitParts, "config" | "clock" | "ticker" | "identity" | "rules" | "notice">;
@@ -17,6 +18,8 @@ export interface Job {
   stop(): void;
   /** How it is doing; null before anything has opened. */
   report(): SplitReport | null;
+  /** How each webhook is doing; none before they are open. */
+  webhooks(): readonly WebhookReport[];
 }
 
 /** What a split has gone on with, for the line that says that it did. */

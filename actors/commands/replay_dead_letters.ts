@@ -6,6 +6,8 @@
  *                                         └────────────────┴─▶ a line on stderr that says why not, and a count
  * ```
  *
+ * Triggers that a webhook has given up go to that webhook, whatever else is asked for: there is nowhere else for them.
+ *
  * Where the source of the configuration is a topic they go there, unless an output is given. To stdout go the records
  * alone, so that `… | fencepost run` works. They are not taken out of the dead letters: that is
  * a log, and what was sent twice is known by its id.
@@ -16,6 +18,8 @@ import type { Config } from "../../lib/config.ts";
 import type { StoredDeadLetter } from "../../lib/dead_letter_line.ts";
 import { ReplayJudge, type ReplayRefusal } from "../../lib/replay.ts";
 import type { PlaceBy } from "../../lib/replay_place.ts";
+import { webhookOfLetter } from "../../lib/webhook_letter.ts";
+import type { WebhookReplay } from "../adapters/webhook/webhook_replay.ts";
 import type { ReplayTarget } from "../replay_target.ts";
 import { counted } from "./counted.ts";
 import type { ReplayDeadLettersArguments } from "./dead_letters_arguments.ts";
@@ -34,12 +38,14 @@ export interface ReplayEnvironment extends DeadLettersEnvironment {
   readonly target: (output: string) => ReplayTarget;
   /** The source's topic of the configuration. */
   readonly topicTarget: (placeBy: PlaceBy) => Promise<ReplayTarget>;
+  /** The configuration's webhooks, for the triggers that they have given up. */
+  readonly webhooks: Pick<WebhookReplay, "refusal" | "send" | "close">;
   /** Whether two paths lead to one file. */
   readonly isSameFile: (one: string, other: string) => Promise<boolean>;
 }
 
 /** Why a letter was not sent, for counting. */
-type Because = ReplayRefusal["because"] | "target";
+type Because = ReplayRefusal["because"] | "target" | "webhook";
 
 /** What the summary says of them, in its order. */
 const WORDS: Readonly<Record<Because, string>> = {
@@ -48,6 +54,7 @@ const WORDS: Readonly<Record<Because, string>> = {
   comes_back: "would only come back (--force sends them all the same)",
   older_than_ttl: "older than identity.ttl (--older-than-ttl sends them all the same)",
   target: "can't go to the output",
+  webhook: "not taken by their webhooks",
 };
 
 /**
@@ -81,23 +88,35 @@ export async function replayDeadLetters(
   const refused = new Map<Because, number>();
   let refusedCount = 0;
   let sent = 0;
+  let delivered = 0;
+  const { webhooks } = environment;
+  const refuse = (found: FoundDeadLetter, because: Because, why: string): void => {
+    refused.set(because, (refused.get(because) ?? 0) + 1);
+    if (refusedCount++ < limit) say(refusalText(found, why));
+  };
   try {
     for await (const found of input.letters(() => dryRun ? Promise.resolve() : target.open())) {
+      if (webhookOfLetter(found.letter) !== null) {
+        const why = webhooks.refusal(found.letter) ?? (dryRun ? null : await webhooks.send(found.letter));
+        if (why === null) delivered++;
+        else refuse(found, "webhook", why);
+        continue;
+      }
       const verdict = await judged(found.letter, judge, target);
       if ("firstSeenUs" in verdict) {
         if (!dryRun) await target.send(found.letter, verdict.firstSeenUs);
         sent++;
         continue;
       }
-      refused.set(verdict.because, (refused.get(verdict.because) ?? 0) + 1);
-      if (refusedCount++ < limit) say(refusalText(found, verdict.why));
+      refuse(found, verdict.because, verdict.why);
     }
     if (!dryRun) await target.flush();
   } finally {
     target.close();
+    webhooks.close();
   }
   if (refusedCount > limit) say(`fencepost: ${refusedCount - limit} refusals are not shown; see --limit\n`);
-  say(summaryText({ sent, refused, damaged: input.damaged, to: target.name, dryRun }));
+  say(summaryText({ sent, delivered, refused, damaged: input.damaged, to: target.name, dryRun }));
   return refusedCount + input.damaged > 0 ? 1 : 0;
 }
 
@@ -120,8 +139,9 @@ function refusalText(found: FoundDeadLetter, why: string): string {
 }
 
 function summaryText(
-  { sent, refused, damaged, to, dryRun }: {
+  { sent, delivered, refused, damaged, to, dryRun }: {
     readonly sent: number;
+    readonly delivered: number;
     readonly refused: ReadonlyMap<Because, number>;
     readonly damaged: number;
     readonly to: string;
@@ -129,6 +149,10 @@ function summaryText(
   },
 ): string {
   const lines = [`${counted(sent, "record")} ${dryRun ? "would be sent" : "sent"} to ${to}`];
+  if (delivered > 0) {
+    const triggers = counted(delivered, "trigger");
+    lines.push(`${triggers} ${dryRun ? "would be sent" : "delivered"} to their webhooks`);
+  }
   for (const [because, words] of Object.entries(WORDS) as [Because, string][]) {
     const count = refused.get(because);
     if (count !== undefined) lines.push(`${count} not: ${words}`);

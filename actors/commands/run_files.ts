@@ -4,15 +4,20 @@
  * @module
  */
 import { SharedCount } from "../../lib/partition.ts";
-import { refuseSameFile } from "../adapters/distinct_files.ts";
-import { KvStore, stateFiles } from "../adapters/kv_store.ts";
-import { NdjsonSink } from "../adapters/ndjson_sink.ts";
 import { NdjsonSource, refuseMissingFile } from "../adapters/ndjson_source.ts";
+import type { Webhooks } from "../adapters/webhook/webhooks.ts";
 import type { Onlookers } from "../onlookers.ts";
+import { SinkList } from "../sink_list.ts";
 import type { Opened, SplitReport } from "../split_actor.ts";
 import { type SplitPorts, System } from "../system.ts";
+import type { WebhookReport } from "../webhook_endpoint.ts";
 import { type CommonParts, describeState, type Job } from "./job.ts";
+import { localOutputs, refuseSameLocalFile } from "./local_outputs.ts";
+import { openWebhooks } from "./open_webhooks.ts";
 import { observedBy, onlookersOf, whileShown } from "./shown.ts";
+
+/** The split's name in the state and the outbox. */
+const SPLIT = "ndjson";
 
 /** See the module's header. */
 export class FileJob implements Job {
@@ -21,6 +26,8 @@ export class FileJob implements Job {
   readonly #onlookers: Onlookers | null;
   // A restart from the checkpoint goes on; only the first start was told to read from the beginning.
   #fromStart: boolean;
+  readonly #stopping = new AbortController();
+  #webhooks: Webhooks | null = null;
 
   constructor(parts: CommonParts) {
     const { config, clock, notice } = parts;
@@ -44,29 +51,37 @@ export class FileJob implements Job {
   }
 
   async run(): Promise<void> {
-    const { source, sink, deadLetters, checkpoint } = this.#parts.config;
-    await refuseSameFile([
-      ...stateFiles(checkpoint.path).map((path) => ({ key: "checkpoint.path", path })),
-      { key: "source.path", path: source.path, descriptor: 0 },
-      { key: "sink.path", path: sink.path, descriptor: 1 },
-      { key: "dead_letters.path", path: deadLetters.path },
-    ]);
+    const { source } = this.#parts.config;
+    await refuseSameLocalFile(this.#parts.config, [{ key: "source.path", path: source.path, descriptor: 0 }]);
     // The start after a mistyped one would go on from the state and the output that this one had made.
     await refuseMissingFile(source.path);
+    this.#webhooks = await openWebhooks(this.#parts);
     const shown = {
       report: () => this.report(),
       splits: () => this.#system.views(),
       reads: () => this.#system.reads(),
       looks: () => this.#system.looks(source.path),
+      endpoints: () => this.webhooks(),
       onlookers: this.#onlookers,
     };
-    await whileShown(this.#parts, shown, async () => {
-      await this.#system.run();
-    });
+    try {
+      await whileShown(this.#parts, shown, async () => {
+        const ended = await Promise.race([this.#system.run(), this.#webhooks?.failed ?? never()]);
+        // What is at its end has nothing more to do than to deliver what it told.
+        if (ended) await this.#webhooks?.tried(this.#stopping.signal);
+      });
+    } finally {
+      await this.#webhooks?.close();
+    }
   }
 
   stop(): void {
+    this.#stopping.abort();
     this.#system.stop();
+  }
+
+  webhooks(): readonly WebhookReport[] {
+    return this.#webhooks?.reports() ?? [];
   }
 
   report(): SplitReport | null {
@@ -74,12 +89,10 @@ export class FileJob implements Job {
   }
 
   #ports(): SplitPorts {
-    const { config: { source, sink, deadLetters, checkpoint }, notice: onNotice } = this.#parts;
+    const { config, notice } = this.#parts;
     return {
-      source: new NdjsonSource({ ...source, fromStart: this.#fromStart, onNotice }),
-      sink: new NdjsonSink({ path: sink.path, onNotice }),
-      deadLetters: new NdjsonSink({ path: deadLetters.path, onNotice }),
-      store: new KvStore({ directory: checkpoint.path, split: "ndjson" }),
+      source: new NdjsonSource({ ...config.source, fromStart: this.#fromStart, onNotice: notice }),
+      ...localOutputs(config, { split: SPLIT, webhooks: this.#webhooks, notice }),
     };
   }
 
@@ -96,17 +109,23 @@ export class FileJob implements Job {
 
 function sayWeaker({ source, sink }: SplitPorts, notice: (message: string) => void): void {
   const input = source.name === "-" ? "stdin" : source.name;
-  const output = sink.name === "-" ? "stdout" : sink.name;
   if (!source.rereadable) {
     notice(
       `The input ${input} is a pipe and can't be read again: what was read since the last checkpoint is gone if ` +
         `this process is killed`,
     );
   }
-  if (!sink.readable) {
+  for (const name of sink instanceof SinkList ? sink.unreadable : []) {
     notice(
-      `The output ${output} can't be read back: after a crash, triggers since the last checkpoint come again, ` +
+      `The output ${
+        name === "-" ? "stdout" : name
+      } can't be read back: after a crash, triggers since the last checkpoint come again, ` +
         `with the same ids (at least once)`,
     );
   }
+}
+
+/** Where nothing can fail, nothing is waited for. */
+function never(): Promise<never> {
+  return new Promise(() => {});
 }

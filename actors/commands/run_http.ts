@@ -6,16 +6,20 @@
  * @module
  */
 import { SharedCount } from "../../lib/partition.ts";
-import { refuseSameFile } from "../adapters/distinct_files.ts";
 import { HttpService } from "../adapters/http/http_service.ts";
-import { KvStore, stateFiles } from "../adapters/kv_store.ts";
-import { NdjsonSink } from "../adapters/ndjson_sink.ts";
+import type { Webhooks } from "../adapters/webhook/webhooks.ts";
 import { Intake } from "../intake.ts";
 import { Onlookers } from "../onlookers.ts";
 import type { SplitParts, SplitReport } from "../split_actor.ts";
 import { SplitGroup } from "../split_group.ts";
+import type { WebhookReport } from "../webhook_endpoint.ts";
 import { type CommonParts, describeState, type Job } from "./job.ts";
+import { localOutputs, refuseSameLocalFile } from "./local_outputs.ts";
+import { openWebhooks } from "./open_webhooks.ts";
 import { sumReports } from "./summary.ts";
+
+/** The split's name in the state and the outbox. */
+const SPLIT = "http";
 
 /** See the module's header. */
 export class HttpJob implements Job {
@@ -24,6 +28,7 @@ export class HttpJob implements Job {
   readonly #splits: SplitGroup;
   readonly #onlookers = new Onlookers();
   readonly #stopped = Promise.withResolvers<void>();
+  #webhooks: Webhooks | null = null;
 
   constructor(parts: CommonParts) {
     const { config, clock, notice } = parts;
@@ -54,32 +59,13 @@ export class HttpJob implements Job {
   }
 
   async run(): Promise<void> {
-    const { config, notice } = this.#parts;
-    const { sink, deadLetters, checkpoint } = config;
-    await refuseSameFile([
-      ...stateFiles(checkpoint.path).map((path) => ({ key: "checkpoint.path", path })),
-      { key: "sink.path", path: sink.path, descriptor: 1 },
-      { key: "dead_letters.path", path: deadLetters.path },
-    ]);
-    const service = await HttpService.start({
-      config,
-      notice,
-      intake: this.#intake,
-      report: () => this.report(),
-      reads: () => this.#splits.reads(),
-      onlookers: this.#onlookers,
-      splits: () => this.#splits.views(),
-      looks: () => this.#splits.looks(),
-    });
-    notice(`Listening on ${service.url}`);
+    await refuseSameLocalFile(this.#parts.config, []);
+    const webhooks = await openWebhooks(this.#parts);
+    this.#webhooks = webhooks;
     try {
-      this.#splits.assigned(this.#intake, "http");
-      await Promise.race([this.#splits.failed, this.#stopped.promise]);
-      service.stopTaking();
-      await Promise.race([this.#splits.failed, this.#splits.revoked(this.#intake)]);
+      await this.#serve();
     } finally {
-      this.#intake.close();
-      await service.stop();
+      await webhooks?.close();
     }
   }
 
@@ -91,14 +77,42 @@ export class HttpJob implements Job {
     return sumReports(this.#splits.reports());
   }
 
+  webhooks(): readonly WebhookReport[] {
+    return this.#webhooks?.reports() ?? [];
+  }
+
+  async #serve(): Promise<void> {
+    const { config, notice } = this.#parts;
+    const service = await HttpService.start({
+      config,
+      notice,
+      intake: this.#intake,
+      report: () => this.report(),
+      reads: () => this.#splits.reads(),
+      onlookers: this.#onlookers,
+      splits: () => this.#splits.views(),
+      looks: () => this.#splits.looks(),
+      endpoints: () => this.webhooks(),
+    });
+    notice(`Listening on ${service.url}`);
+    try {
+      this.#splits.assigned(this.#intake, SPLIT);
+      const failures = [this.#splits.failed, ...(this.#webhooks === null ? [] : [this.#webhooks.failed])];
+      await Promise.race([...failures, this.#stopped.promise]);
+      service.stopTaking();
+      await Promise.race([...failures, this.#splits.revoked(this.#intake)]);
+    } finally {
+      this.#intake.close();
+      await service.stop();
+    }
+  }
+
   #splitParts(): SplitParts {
     const { config, notice } = this.#parts;
     return {
       ...this.#parts,
+      ...localOutputs(config, { split: SPLIT, webhooks: this.#webhooks, notice }),
       source: this.#intake,
-      sink: new NdjsonSink({ path: config.sink.path, onNotice: notice }),
-      deadLetters: new NdjsonSink({ path: config.deadLetters.path, onNotice: notice }),
-      store: new KvStore({ directory: config.checkpoint.path, split: "http" }),
       pairBound: new SharedCount(config.pairs.capacity),
       observers: this.#onlookers.observers(),
     };

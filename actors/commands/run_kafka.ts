@@ -11,11 +11,14 @@ import { KafkaGroup } from "../adapters/kafka/kafka_group.ts";
 import type { KafkaPartitionSource } from "../adapters/kafka/kafka_partition_source.ts";
 import { PartitionPorts } from "../adapters/kafka/partition_ports.ts";
 import type { Onlookers } from "../onlookers.ts";
+import type { Webhooks } from "../adapters/webhook/webhooks.ts";
 import { type Source, UnavailableError } from "../ports.ts";
 import type { SplitParts, SplitReport } from "../split_actor.ts";
 import { SplitGroup } from "../split_group.ts";
+import type { WebhookReport } from "../webhook_endpoint.ts";
 import { type CommonParts, describeState, type Job } from "./job.ts";
 import { observedBy, onlookersOf, whileShown } from "./shown.ts";
+import { openWebhooks } from "./open_webhooks.ts";
 import { sumReports } from "./summary.ts";
 
 const FIRST_PAUSE_US = 500_000;
@@ -29,6 +32,7 @@ export class KafkaJob implements Job {
   readonly #stopping = new AbortController();
   #splits: SplitGroup | null = null;
   #hasJoined = false;
+  #webhooks: Webhooks | null = null;
 
   constructor(parts: CommonParts) {
     const { config } = parts;
@@ -43,6 +47,7 @@ export class KafkaJob implements Job {
       report: () => this.report(),
       splits: () => this.#splits?.views() ?? [],
       reads: () => this.#splits?.reads() ?? [],
+      endpoints: () => this.webhooks(),
       looks: () => this.#splits?.looks() ?? [],
       onlookers: this.#onlookers,
       standsBy: () => this.#hasJoined,
@@ -51,11 +56,33 @@ export class KafkaJob implements Job {
   }
 
   async #run(): Promise<void> {
-    const { config: { kafka: settings, source, checkpoint }, clock, notice } = this.#parts;
-    const { topic, group, sessionTimeoutUs } = source;
+    const { config: { kafka: settings }, notice } = this.#parts;
     assert(settings !== null, "a topic comes with a way to it");
     const kafka = await createKafka(settings, { notice });
-    const ports = new PartitionPorts(kafka, this.#parts.config);
+    const webhooks = await openWebhooks(this.#parts);
+    this.#webhooks = webhooks;
+    try {
+      await this.#work(kafka, new PartitionPorts(kafka, this.#parts.config, webhooks));
+    } finally {
+      await webhooks?.close();
+    }
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  report(): SplitReport | null {
+    return sumReports(this.#splits?.reports() ?? []);
+  }
+
+  webhooks(): readonly WebhookReport[] {
+    return this.#webhooks?.reports() ?? [];
+  }
+
+  async #work(kafka: Awaited<ReturnType<typeof createKafka>>, ports: PartitionPorts): Promise<void> {
+    const { config: { source, checkpoint }, clock, notice } = this.#parts;
+    const { topic, group, sessionTimeoutUs } = source;
     await this.#reach(ports);
     if (this.#stopping.signal.aborted) return;
     await Promise.race([ports.warn(notice), this.#stopped()]);
@@ -93,18 +120,15 @@ export class KafkaJob implements Job {
         this.#hasJoined = true;
         return this.#stopped();
       });
-      await Promise.race([splits.failed, failed.promise, stopped, this.#stopped()]);
+      const failures = [
+        splits.failed,
+        failed.promise,
+        ...(this.#webhooks === null ? [] : [this.#webhooks.failed]),
+      ];
+      await Promise.race([...failures, stopped, this.#stopped()]);
     } finally {
       await members.stop();
     }
-  }
-
-  stop(): void {
-    this.#stopping.abort();
-  }
-
-  report(): SplitReport | null {
-    return sumReports(this.#splits?.reports() ?? []);
   }
 
   #stopped(): Promise<void> {

@@ -37,7 +37,7 @@ export function bodyOf(crossings: readonly Crossing[]): Uint8Array<ArrayBuffer> 
     if (timeUs !== lastUs) time = formatTimestamp(lastUs = timeUs);
     text += `{"device_id":"${device}","fence_id":"depot-3","kind":"${kind}","event_time":"${time}"}\n`;
   }
-  return encoder.encode(text);
+  return encoder.encode(text) as Uint8Array<ArrayBuffer>;
 }
 
 /** A sum over ids that their order does not change: two sets of the same size with the same sum are the same. */

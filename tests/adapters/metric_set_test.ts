@@ -74,15 +74,25 @@ Deno.test("request metrics: what a client chooses is in no label", async () => {
 
 Deno.test("endpoint metrics: by endpoint and outcome", async () => {
   const set = new MetricSet();
+  const attempts = { delivered: 0, refused: 0, gone: 0, timed_out: 0, unreachable: 0, refused_address: 0 };
+  const rest = { retrying: 0, rejected: 0, down: false };
   registerEndpointMetrics(set, () => [
     {
+      ...rest,
       name: "crm",
-      attempts: { delivered: 3, retry: 1 },
+      attempts: { ...attempts, delivered: 3, refused: 1 },
       pending: 2,
       oldestPendingUs: 1_500_000,
-      isDisabled: false,
+      disabled: false,
     },
-    { name: "old", attempts: { gone: 1 }, pending: 0, oldestPendingUs: 0, isDisabled: true },
+    {
+      ...rest,
+      name: "old",
+      attempts: { ...attempts, gone: 1 },
+      pending: 0,
+      oldestPendingUs: null,
+      disabled: true,
+    },
   ]);
   const scrape = new Scrape((await set.text(null)).text);
   equal(scrape.value("fencepost_sink_attempts_total", { endpoint: "crm", outcome: "delivered" }), 3);

@@ -9,7 +9,7 @@
  *                      actors/*.ts  ──────▶  actors/ports.ts
  *                           │
  *                           ▼
- *                         lib/*          (and xxhash-wasm, which is pure computation)
+ *                         lib/*          (and packages that are pure computation)
  * ```
  *
  * A rule of the linter and not a habit, since one `Date.now()` in the core makes every replay different and is found
@@ -37,7 +37,7 @@ const ARROWS: Readonly<Record<Layer, readonly Layer[]>> = {
 
 /** Packages that a layer may import; `*` is any, `npm:` and `node:` too. */
 const PACKAGES: Readonly<Record<Layer, readonly string[]>> = {
-  lib: ["xxhash-wasm"],
+  lib: ["xxhash-wasm", "ipaddr.js"],
   actors: [],
   commands: [],
   adapters: ["*"],

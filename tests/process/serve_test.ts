@@ -165,7 +165,7 @@ Deno.test("serve: the same Idempotency-Key has the same answer, over a restart a
     deepEqual(one.outcomes, ["accepted", "accepted"]);
     deepEqual(other.outcomes, one.outcomes);
     equal([one, other].filter(({ headers }) => headers.get("idempotency-replayed") === "true").length, 1);
-    equal((await service.post(`${lines[0]}\n`, key)).status, 422);
+    equal((await service.send([lines[0] as string], key)).status, 422);
     await service.stop();
     const again = await RunningService.start(["--state", state]);
     deepEqual((await again.send(lines, key)).outcomes, ["accepted", "accepted"]);

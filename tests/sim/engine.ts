@@ -7,6 +7,7 @@ import type { Config } from "../../lib/config.ts";
 import { FenceRules } from "../../lib/fence_rules.ts";
 import { Identity } from "../../lib/identity.ts";
 import { SharedCount } from "../../lib/partition.ts";
+import type { Sink } from "../../actors/ports.ts";
 import { SplitActor, type SplitReport } from "../../actors/split_actor.ts";
 import { Ticker } from "../../actors/ticker.ts";
 import {
@@ -39,6 +40,8 @@ export interface EngineOptions {
   /** Records that the source gives at a time. */
   readonly batchRecords?: number;
   readonly world?: World;
+  /** The output, where it is not the world's `triggers` alone. */
+  readonly sink?: (world: World) => Sink;
   /** Which triggers the output never takes. */
   readonly refuses?: (trigger: string) => boolean;
 }
@@ -66,7 +69,7 @@ export async function runProcess(
     pairBound: new SharedCount(config.pairs.capacity),
     notice: (message) => notices.push(message),
     source: new SimulatedSource(world, lines, { batchRecords: options.batchRecords ?? 64 }),
-    sink: new SimulatedSink(world, world.triggers),
+    sink: options.sink?.(world) ?? new SimulatedSink(world, world.triggers),
     deadLetters: new SimulatedSink(world, world.deadLetters),
     store: new SimulatedStore(world),
   });

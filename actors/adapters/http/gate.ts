@@ -234,10 +234,11 @@ export class Gate {
       }
       connection.deadlineMs = Infinity;
       // Nothing was answered, so this is the answer; it must not wait for one who reads nothing.
-      const said = connection.client.write(TOO_SLOW).catch(() => {});
-      Promise.race([said, new Promise((resolve) => setTimeout(resolve, LOOK_MS))]).then(() =>
-        this.#end(connection)
-      );
+      const tooLong = setTimeout(() => this.#end(connection), LOOK_MS);
+      connection.client.write(TOO_SLOW).catch(() => {}).finally(() => {
+        clearTimeout(tooLong);
+        this.#end(connection);
+      });
     }
   }
 

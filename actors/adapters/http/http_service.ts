@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import xxhash from "xxhash-wasm";
 import { type Config, listenOf } from "../../../lib/config.ts";
-import type { EndpointReport } from "../../endpoint_report.ts";
+import type { WebhookReport } from "../../webhook_endpoint.ts";
 import type { Intake } from "../../intake.ts";
 import type { Onlookers } from "../../onlookers.ts";
 import type { SplitReport } from "../../split_actor.ts";
@@ -15,7 +15,9 @@ import type { SplitReads } from "../../split_reads.ts";
 import type { SplitView } from "../../split_view.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { Access } from "./access.ts";
+import { type ForeignPageGuard, foreignPageGuard } from "./foreign_page.ts";
 import { healthRoutes } from "./health_routes.ts";
+import { parseListen } from "../../../lib/http_config.ts";
 import { HttpServer } from "./http_server.ts";
 import { IdempotencyStore } from "./idempotency.ts";
 import { openApiRoute } from "./openapi/openapi_route.ts";
@@ -43,7 +45,7 @@ export interface HttpServiceOptions {
   /** Whether it is ready without a split, as the member of a group is that has none for it; else it never is. */
   readonly standsBy?: () => boolean;
   /** Endpoints that triggers are sent to; none where not given. */
-  readonly endpoints?: () => readonly EndpointReport[];
+  readonly endpoints?: () => readonly WebhookReport[];
   /** What is in the splits that run. */
   readonly looks: () => readonly NamedLook[];
 }
@@ -121,7 +123,7 @@ export class HttpService {
     try {
       server = await HttpServer.start(listenOf(config)?.value as string, {
         http: config.http,
-        handler: routed(routes, access, metrics.answered),
+        handler: routed(routes, { access, guard: guardOf(config), answered: metrics.answered }),
         failed: (error) => notice(`A request failed: ${error instanceof Error ? error.message : error}`),
       });
     } catch (error) {
@@ -150,6 +152,13 @@ export class HttpService {
     this.#metrics.stop();
     await this.#idempotency.close();
   }
+}
+
+/** With tokens, a page from elsewhere has none to send. */
+function guardOf(config: Config): ForeignPageGuard {
+  if (config.http.tokens.length > 0) return () => null;
+  const listen = parseListen(listenOf(config)?.value ?? "");
+  return foreignPageGuard(config.http.allowAnonymous ? null : listen?.hostname ?? null);
 }
 
 /** Why it can't be given work; null where it can. */

@@ -6,6 +6,7 @@
 import type { Scope } from "../../../lib/http_config.ts";
 import type { Access, Client } from "./access.ts";
 import { problem } from "./answer.ts";
+import type { ForeignPageGuard } from "./foreign_page.ts";
 
 /** One route. */
 export interface Route {
@@ -26,14 +27,24 @@ export interface RouteParts {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** Makes the handler of a server; `answered` is told of the route, null for none, and the answer of each request. */
+/** Told of the route, null for none, and the answer of each request. */
+export type Answered = (
+  route: string | null,
+  request: Request,
+  response: Response,
+  startedMs: number,
+) => void;
+
+/** Makes the handler of a server. */
 export function routed(
   routes: readonly Route[],
-  access: Access,
-  answered: (route: string | null, request: Request, response: Response, startedMs: number) => void =
-    () => {},
+  { access, guard, answered }: {
+    readonly access: Access;
+    readonly guard: ForeignPageGuard;
+    readonly answered: Answered;
+  },
 ): (request: Request, peer: string) => Promise<Response> {
-  const answer = answering(routes, access);
+  const answer = answering(routes, access, guard);
   return async (request, peer) => {
     const startedMs = performance.now();
     const found: Found = { route: null };
@@ -56,6 +67,7 @@ interface Found {
 function answering(
   routes: readonly Route[],
   access: Access,
+  guard: ForeignPageGuard,
 ): (request: Request, peer: string, found: Found) => Promise<Response> {
   const split = routes.map((route) => ({ route, segments: route.path.split("/") }));
   return async (request, peer, found) => {
@@ -71,6 +83,8 @@ function answering(
         allowed.add(route.method);
         continue;
       }
+      const foreign = route.scope === null ? null : guard(request);
+      if (foreign !== null) return foreign;
       const client = route.scope === null ? { name: peer } : await access.check(request, peer, route.scope);
       if (client instanceof Response) return client;
       return await route.answer(request, { client, url, params });

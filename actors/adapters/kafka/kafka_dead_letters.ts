@@ -10,6 +10,8 @@
  * A trigger that the sink has refused (`SINK_REJECTED`) has no `source_offset`: the value is the trigger, which knows no
  * longer which record it came from.
  *
+ * One that a webhook has given up has `webhook`, `outbox` and `outbox_offset` besides (webhook_letter.ts).
+ *
  * They have no key. The topic may have any number of partitions: those of a source partition go to one (its number modulo
  * theirs), in order. So several source partitions may share one, and what is read back is told apart by the headers.
  * Opening and positions: see output_partition.ts.
@@ -24,6 +26,7 @@ import type { Json } from "../../../lib/json.ts";
 import { parseJsonObject } from "../../../lib/json_object.ts";
 import { parseRfc3339 } from "../../../lib/time.ts";
 import { TriggerLine } from "../../../lib/trigger_line.ts";
+import { parseWebhookLetter, type WebhookLetterPlace, webhookOrigin } from "../../../lib/webhook_letter.ts";
 import type { LineBatch, Sink } from "../../ports.ts";
 import { type OutputMessage, OutputPartition } from "./output_partition.ts";
 import type { ReadMessage } from "./partition_reader.ts";
@@ -124,7 +127,11 @@ export class KafkaDeadLetters implements Sink {
       source_partition: String(this.#options.sourcePartition),
       at: String(at),
     };
-    if (offset !== null) headers["source_offset"] = String(offset);
+    const webhook = parseWebhookLetter(line);
+    if (webhook !== null) {
+      const { name, outbox, offset } = webhook;
+      Object.assign(headers, { webhook: name, outbox, outbox_offset: String(offset) });
+    } else if (offset !== null) headers["source_offset"] = String(offset);
     if (byte_length !== undefined) headers["byte_length"] = String(byte_length);
     if (xxh64 !== undefined) headers["xxh64"] = String(xxh64);
     return { key: null, value, headers };
@@ -136,7 +143,7 @@ export interface ReadDeadLetter {
   /** The source's. */
   readonly topic: string;
   readonly partition: number;
-  /** The record's offset in it, or the id of a trigger that the sink has refused. */
+  /** The record's offset in it, or the id of a trigger that the sink has refused, or where a webhook had it. */
   readonly place: number | string;
   /** As `encodeDeadLetter` writes it, without its `\n`. */
   readonly line: Uint8Array;
@@ -156,7 +163,8 @@ export function readDeadLetter({ value, headers }: ReadMessage): ReadDeadLetter 
   const atUs = parseRfc3339(at, 0, at.length);
   if (value === null || reason === undefined || topic === null || Number.isNaN(atUs)) return null;
   if (partition === null) return null;
-  const place = reason === REJECTED ? idOf(value) : offset;
+  const given = webhookPlace(text("webhook"), text("outbox"), countOf(text("outbox_offset")));
+  const place = given !== null ? Object.values(given).join(" ") : reason === REJECTED ? idOf(value) : offset;
   if (place === null) return null;
   const byteLength = countOf(text("byte_length"));
   const letter = {
@@ -165,9 +173,18 @@ export function readDeadLetter({ value, headers }: ReadMessage): ReadDeadLetter 
     source: topic,
     position: typeof place === "string" ? null : { partition, offset: place },
     record: value,
+    ...(given === null ? {} : webhookOrigin(given)),
     ...(byteLength === null ? {} : { oversize: { byteLength, hash: text("xxh64") ?? "" } }),
   };
   return { topic, partition, place, line: encodeDeadLetter(letter, atUs).subarray(0, -1) };
+}
+
+function webhookPlace(
+  name: string | null,
+  outbox: string | null,
+  offset: number | null,
+): WebhookLetterPlace | null {
+  return name === null || outbox === null || offset === null ? null : { name, outbox, offset };
 }
 
 /** The id of a trigger; null where it is none. */

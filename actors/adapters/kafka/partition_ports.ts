@@ -13,12 +13,15 @@
  */
 import type { Kafka } from "kafkajs";
 import { join } from "node:path";
-import type { Config } from "../../../lib/config.ts";
+import { assert } from "../../../lib/assert.ts";
+import type { Config, SinkConfig } from "../../../lib/config.ts";
 import { type StatePlace, statePlaceOf } from "../../../lib/state_place.ts";
 import type { CheckpointStore, Sink } from "../../ports.ts";
 import { kvServerLanes, KvServerStore } from "../kv_server_store.ts";
 import { KvStore } from "../kv_store.ts";
 import { NdjsonSink } from "../ndjson_sink.ts";
+import { makeOutputs } from "../output_list.ts";
+import type { Webhooks } from "../webhook/webhooks.ts";
 import { KafkaRefusedError, partitionCount } from "./kafka_client.ts";
 import { KafkaDeadLetters } from "./kafka_dead_letters.ts";
 import { KafkaSink } from "./kafka_sink.ts";
@@ -32,13 +35,15 @@ export class PartitionPorts {
   readonly #state: StatePlace;
   /** To a server that has the states of all partitions, and from it. */
   readonly #lanes = kvServerLanes();
+  readonly #webhooks: Webhooks | null;
   /** How many the source has. */
   #partitions = 0;
 
-  constructor(kafka: Kafka, config: Config) {
+  constructor(kafka: Kafka, config: Config, webhooks: Webhooks | null = null) {
     this.#kafka = kafka;
     this.#config = config;
     this.#state = statePlaceOf(config.checkpoint.path);
+    this.#webhooks = webhooks;
   }
 
   /** Whether other hosts see the same state. */
@@ -54,51 +59,59 @@ export class PartitionPorts {
    * @throws {Error} where that server won't have us
    */
   async check(): Promise<void> {
-    const { source, sink, deadLetters } = this.#config;
+    const { source, sinks, deadLetters } = this.#config;
     const state = this.#state;
     // Before a group is joined: who can't get at the state would take partitions from those who can.
     if (state.type === "server") await new KvServerStore({ url: state.url, split: "" }).check();
     this.#partitions = await partitionCount(this.#kafka, source.topic);
     if (deadLetters.type === "kafka") await partitionCount(this.#kafka, deadLetters.topic);
-    if (sink.type !== "kafka") return;
-    const outputs = await partitionCount(this.#kafka, sink.topic);
-    if (outputs >= this.#partitions) return;
-    throw new KafkaRefusedError(
-      `Cannot write to ${sink.topic}: it has ${outputs} partitions and ${source.topic} has ${this.#partitions}, and the ` +
-        `triggers of each go to the one of the same number`,
-    );
+    for (const { type, topic } of sinks) {
+      if (type !== "kafka") continue;
+      const outputs = await partitionCount(this.#kafka, topic);
+      if (outputs >= this.#partitions) continue;
+      throw new KafkaRefusedError(
+        `Cannot write to ${topic}: it has ${outputs} partitions and ${source.topic} has ${this.#partitions}, and the ` +
+          `triggers of each go to the one of the same number`,
+      );
+    }
   }
 
   /** Says what of the topics may surprise, if they tell: that needs a right of its own. */
   async warn(notice: (message: string) => void): Promise<void> {
-    const { sink } = this.#config;
-    if (sink.type !== "kafka") return;
-    const log = new TopicLog(this.#kafka, sink.topic);
-    if (await log.isCompacted() === true) {
-      notice(
-        `Topic ${sink.topic} is compacted (cleanup.policy), and the key of a trigger is its device: the brokers will keep ` +
-          `the last trigger of each device, and lose the others, also before they are read`,
-      );
+    for (const { type, topic } of this.#config.sinks) {
+      if (type !== "kafka") continue;
+      const log = new TopicLog(this.#kafka, topic);
+      if (await log.isCompacted() === true) {
+        notice(
+          `Topic ${topic} is compacted (cleanup.policy), and the key of a trigger is its device: the brokers will keep ` +
+            `the last trigger of each device, and lose the others, also before they are read`,
+        );
+      }
+      log.close();
     }
-    log.close();
   }
 
   /** Where triggers go. */
   sink(partition: number, notice: (message: string) => void): Sink {
-    const { sink, deployment } = this.#config;
-    if (sink.type === "ndjson") return file(sink.path, partition, notice);
-    return new KafkaSink({
-      kafka: this.#kafka,
-      topic: sink.topic,
-      partition,
-      transactionalId: this.#transactionalId(partition, "triggers"),
-      cloudevents: sink.cloudevents ? { source: `/fencepost/${deployment}` } : false,
-      notice,
-    });
+    const { sinks } = this.#config;
+    const topics = sinks.filter(({ type }) => type === "kafka");
+    return makeOutputs(sinks, {
+      file: (path) => file(path, partition, notice),
+      topic: (config) => this.#topic(config, { partition, notice, isFirst: config === topics[0] }),
+      outbox: () => {
+        assert(this.#webhooks !== null, "webhooks are opened before a split");
+        return this.#webhooks.sink(this.#place(partition), notice);
+      },
+    }, notice);
   }
 
   /** Where dead letters go. */
   deadLetters(partition: number, notice: (message: string) => void): Sink {
+    const letters = this.#ownDeadLetters(partition, notice);
+    return this.#webhooks === null ? letters : this.#webhooks.deadLetters(letters, this.#place(partition));
+  }
+
+  #ownDeadLetters(partition: number, notice: (message: string) => void): Sink {
     const { deadLetters, source } = this.#config;
     if (deadLetters.type === "ndjson") return file(deadLetters.path, partition, notice);
     return new KafkaDeadLetters({
@@ -113,9 +126,9 @@ export class PartitionPorts {
 
   /** Where its checkpoints are. */
   store(partition: number, notice: (message: string) => void): CheckpointStore {
-    const { source: { topic }, deployment } = this.#config;
+    const { deployment } = this.#config;
     const state = this.#state;
-    const place = `${topic}-${partition}`;
+    const place = this.#place(partition);
     // Another deployment may read the same topic, and keep its state in the same place, and no fence is between them and us.
     const split = `${deployment}/${place}`;
     if (state.type === "topic") {
@@ -135,7 +148,34 @@ export class PartitionPorts {
     return new KvStore({ directory: join(state.path, place), split });
   }
 
-  #transactionalId(partition: number, of: "triggers" | "dead-letters" | "state"): string {
+  #topic(
+    { topic, cloudevents }: SinkConfig,
+    { partition, notice, isFirst }: {
+      readonly partition: number;
+      readonly notice: (message: string) => void;
+      readonly isFirst: boolean;
+    },
+  ): Sink {
+    return new KafkaSink({
+      kafka: this.#kafka,
+      topic,
+      partition,
+      // An id each, since one would fence the other; that of one alone is what it was before there were lists.
+      transactionalId: this.#transactionalId(partition, isFirst ? "triggers" : `triggers-${topic}`),
+      cloudevents: cloudevents ? { source: `/fencepost/${this.#config.deployment}` } : false,
+      notice,
+    });
+  }
+
+  /** The name of a partition's files, states and lines in the outbox. */
+  #place(partition: number): string {
+    return `${this.#config.source.topic}-${partition}`;
+  }
+
+  #transactionalId(
+    partition: number,
+    of: "triggers" | `triggers-${string}` | "dead-letters" | "state",
+  ): string {
     const { deployment, source: { topic } } = this.#config;
     // Neither of them may have a slash, so that no two deployments have one id between them: `a-b` + `c`, `a` + `b-c`.
     return `${deployment}/${topic}-${partition}-${of}`;

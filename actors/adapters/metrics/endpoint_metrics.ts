@@ -3,13 +3,13 @@
  *
  * @module
  */
-import type { EndpointReport } from "../../endpoint_report.ts";
+import type { WebhookReport } from "../../webhook_endpoint.ts";
 import type { MetricSet } from "./metric_set.ts";
 
 const LABELS = ["endpoint"];
 
 /** Registers them. */
-export function registerEndpointMetrics(set: MetricSet, endpoints: () => readonly EndpointReport[]): void {
+export function registerEndpointMetrics(set: MetricSet, endpoints: () => readonly WebhookReport[]): void {
   set.counter({
     name: "fencepost_sink_attempts_total",
     help: "Attempts to send triggers to an endpoint, by outcome",
@@ -19,7 +19,7 @@ export function registerEndpointMetrics(set: MetricSet, endpoints: () => readonl
       for (const [outcome, count] of Object.entries(attempts)) tell(count, { endpoint, outcome });
     }
   });
-  const gauge = (name: string, help: string, of: (endpoint: EndpointReport) => number): void =>
+  const gauge = (name: string, help: string, of: (endpoint: WebhookReport) => number): void =>
     set.gauge({ name: `fencepost_sink_${name}`, help, labels: LABELS }, (tell) => {
       for (const endpoint of endpoints()) tell(of(endpoint), { endpoint: endpoint.name });
     });
@@ -27,11 +27,11 @@ export function registerEndpointMetrics(set: MetricSet, endpoints: () => readonl
   gauge(
     "oldest_pending_seconds",
     "How long the oldest of them has waited; 0 for none",
-    ({ oldestPendingUs }) => oldestPendingUs / 1e6,
+    ({ oldestPendingUs }) => (oldestPendingUs ?? 0) / 1e6,
   );
   gauge(
     "disabled",
     "1 while nothing is sent until somebody enables it",
-    ({ isDisabled }) => Number(isDisabled),
+    ({ disabled }) => Number(disabled),
   );
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Config } from "../../../lib/config.ts";
-import type { EndpointReport } from "../../endpoint_report.ts";
+import type { WebhookReport } from "../../webhook_endpoint.ts";
 import type { Intake } from "../../intake.ts";
 import type { SplitView } from "../../split_view.ts";
 import { textAnswer } from "../http/answer.ts";
@@ -27,7 +27,7 @@ export interface MetricsOptions {
   readonly config: Config;
   readonly splits: () => readonly SplitView[];
   /** Endpoints that triggers are sent to. */
-  readonly endpoints: () => readonly EndpointReport[];
+  readonly endpoints: () => readonly WebhookReport[];
   /** The gate; null before it listens. */
   readonly gate: () => Gate | null;
   /** Null where records come from elsewhere. */

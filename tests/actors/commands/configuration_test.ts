@@ -30,7 +30,7 @@ Deno.test("loadConfig: defaults < file < --set < the other flags", async () => {
   ];
   const config = await load(words, files);
   strictEqual(config.source.path, "flag");
-  strictEqual(config.sink.path, "file2");
+  strictEqual(config.sinks[0]?.path, "file2");
   strictEqual(config.dwell.latenessUs, 2_000_000);
   strictEqual((await load(["--set", "partitions=2", "--set", "partitions=3"])).partitions, 3);
 });

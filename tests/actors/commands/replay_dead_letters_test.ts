@@ -2,6 +2,8 @@ import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import type { ReplayDeadLettersArguments } from "../../../actors/commands/dead_letters_arguments.ts";
 import { UsageError } from "../../../actors/commands/flags.ts";
 import { replayDeadLetters } from "../../../actors/commands/replay_dead_letters.ts";
+import { WebhookReplay } from "../../../actors/adapters/webhook/webhook_replay.ts";
+import { SimulatedClock } from "../../sim/simulated_ports.ts";
 import type { ReplayTarget } from "../../../actors/replay_target.ts";
 import { parseConfig } from "../../../lib/config.ts";
 import type { StoredDeadLetter } from "../../../lib/dead_letter_line.ts";
@@ -97,6 +99,7 @@ async function replay(
         placedBy.push(placeBy);
         return Promise.resolve(topicTarget);
       },
+      webhooks: new WebhookReplay(parseConfig(config), new SimulatedClock(WALL_US)),
       isSameFile: (one, other) => Promise.resolve(one === other),
     });
     return { status, calls: target.calls, topicCalls: topicTarget.calls, placedBy, said: world.said };

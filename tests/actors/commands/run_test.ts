@@ -77,7 +77,7 @@ Deno.test("run command: the summary for people names what happened and nothing t
     deepEqual(names, expected, environment.said);
     match(environment.said, /^emitted +5 ENTER, 5 EXIT, 5 DWELL$/m);
     match(environment.said, /^took +\d+\.\d\d s, \d+ records per second$/m);
-    equal((await linesOf(config.sink.path)).length, 15);
+    equal((await linesOf(config.sinks[0]?.path ?? "")).length, 15);
     deepEqual(environment.signals, [], "nobody listens for signals any more");
   });
 });

@@ -115,7 +115,7 @@ Deno.test("gate: over its bound a connection is told so, and when one has gone t
     deepEqual(gate.counts, { refused: 1, cut: 0 });
     held[0]?.close();
     await until(() => gate.connections === 1, "one to be gone");
-    equal((await fetch(`http://127.0.0.1:${port}/`)).status, 200);
+    equal(await (await fetch(`http://127.0.0.1:${port}/`)).text(), "0 of 127.0.0.1");
     held[1]?.close();
   });
 });
