@@ -149,7 +149,7 @@ export interface CheckpointOptions {
   readonly rules: readonly DwellRule[];
   /** What lies further ahead than that of what is yet to come is unusual, µs. */
   readonly latenessUs: number;
-  /** For tests. */
+  /** From how many bytes on what waits is stored once, and not with each checkpoint; for tests. */
   readonly waitingBytesMin?: number;
 }
 
@@ -182,11 +182,7 @@ export class CheckpointLog {
   #counters = new Counters();
   #liveBytes = 0;
 
-  /**
-   * Begins at checkpoint 0; {@link CheckpointLog.restore} goes on from another.
-   *
-   * @param waitingBytesMin from how many bytes on what waits is stored once, and not with each checkpoint
-   */
+  /** Begins at checkpoint 0; {@link CheckpointLog.restore} goes on from another. */
   constructor(
     checksum: Checksum,
     identity: StateIdentity,

@@ -9,8 +9,8 @@
 const WAIT_MS = 500;
 
 /**
- * Takes an open file's lock, unless somebody holds it. Deno 2.4 can only wait for a lock. There, one that was not had in time is still being waited for after this returned
- * false: whoever is refused should end the process.
+ * Takes an open file's lock, unless somebody holds it. Deno 2.4 can only wait for one: there, a lock that was not had in
+ * time is still being waited for after this returned false, in a thread that it keeps until then.
  */
 export async function tryLock(file: Deno.FsFile): Promise<boolean> {
   const newer: Deno.FsFile & { tryLock?: (exclusive: boolean) => Promise<boolean> } = file;

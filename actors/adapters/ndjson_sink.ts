@@ -18,6 +18,8 @@
  *
  * Two runs with states of their own on one file would each take the other's lines for its own, and cut them off. So the
  * second is refused by a lock on the file, which nobody who reads it meets. (On Windows a lock would keep readers out.)
+ * Whoever has it may be about to let go: a member of the group that stands still, or our own last sync. So a partition's
+ * file is tried again.
  *
  * A write or sync that failed is final for this sink: how much of it arrived is unknown, and a later `fdatasync` that
  * succeeds says nothing of pages that an earlier one dropped. Opened again, the torn end is cut.
@@ -27,7 +29,7 @@
 import { dirname, resolve } from "node:path";
 import { assert } from "../../lib/assert.ts";
 import type { Json } from "../../lib/json.ts";
-import type { LineBatch, Sink } from "../ports.ts";
+import { type LineBatch, type Sink, UnavailableError } from "../ports.ts";
 import { endOfLastLine, readLines } from "./file_lines.ts";
 import { tryLock } from "./file_lock.ts";
 
@@ -153,7 +155,7 @@ export class NdjsonSink implements Sink {
     try {
       this.#file = await this.#openOrCreate(size === null);
       if (await isLockedByAnother(this.#file)) {
-        throw new Error("another run is writing to it: stop that one first, or give another file");
+        throw new UnavailableError("another run is writing to it: stop that one first, or give another file");
       }
       await this.#tidy(this.#file, same ? known.bytes : null);
     } catch (cause) {
@@ -228,7 +230,8 @@ export class NdjsonSink implements Sink {
 
   #cannotWrite(cause: unknown): Error {
     if (cause === this.#failure && cause instanceof Error) return cause;
-    return new Error(`Cannot write to ${this.#described()}: ${reasonOf(cause)}`, { cause });
+    const Kind = cause instanceof UnavailableError ? UnavailableError : Error;
+    return new Kind(`Cannot write to ${this.#described()}: ${reasonOf(cause)}`, { cause });
   }
 
   #tooShort(size: number | null, knownBytes: number): Error {

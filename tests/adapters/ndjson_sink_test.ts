@@ -356,6 +356,7 @@ Deno.test({
       await first.write({ bytes: encoder.encode("tw"), byteLength: 2, count: 1 });
       for (const [name, known] of [[path, null], [path, position], [link, null]] as const) {
         await rejects(new NdjsonSink({ path: name }).open(known), {
+          name: "UnavailableError",
           message:
             `Cannot write to ${name}: another run is writing to it: stop that one first, or give another file`,
         });
