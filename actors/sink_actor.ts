@@ -98,6 +98,8 @@ export class SinkActor {
   #spare = new LineBuffer();
   #epoch = 0;
   #writing: Promise<void> | null = null;
+  /** The last flush, which a file is not let go of before. */
+  #flushing: Promise<void> = Promise.resolve();
   #wasFull = false;
   /** Why nothing more goes to the sink. */
   #halted: unknown = null;
@@ -168,7 +170,9 @@ export class SinkActor {
     await this.settled();
     // Lines before the barrier may not have arrived: no checkpoint may say that they have.
     if (this.#halted !== null) throw this.#halted;
-    const atBarrier = { position: await this.#sink.flush(), refused: this.refused };
+    const flushing = this.#sink.flush();
+    this.#flushing = flushing.then(() => {}, () => {});
+    const atBarrier = { position: await flushing, refused: this.refused };
     this.observer?.durable();
     this.#epoch++;
     const current = this.#current;
@@ -188,6 +192,7 @@ export class SinkActor {
   async halt(): Promise<void> {
     this.#halted ??= new Error(`Nothing more is written to ${this.#sink.name}`);
     await this.settled();
+    await this.#flushing;
     this.observer?.halted();
   }
 

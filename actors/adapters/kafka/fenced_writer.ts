@@ -40,10 +40,11 @@ export type { WriteMessage } from "./partition_sends.ts";
 /** How long one write may take, in ms. */
 const WRITE_MS_MAX = 12_000;
 /**
- * Refused records in one transaction at most: each is found among up to 500 by halving, and a transaction has to end in
- * time. The rest is the next one's.
+ * Refused records in one transaction at most, and how long it goes on to look for them, in ms: each is found among up to
+ * 500 by halving, and a transaction has to end in time. The rest is the next one's.
  */
 const REFUSED_MAX = 100;
+const REFUSING_MS_MAX = 5_000;
 /** How long `open` may take, in ms: a connection, and five tries of the fence with growing pauses. */
 const OPEN_MS_MAX = 30_000;
 /** How long `close` waits for answers that are under way, in ms. */
@@ -75,6 +76,7 @@ interface Progress {
   readonly ends: Map<string, number>;
   /** Whether a record that is too large is left out. */
   readonly leavesOut: boolean;
+  readonly sinceMs: number;
 }
 
 /** See the module's header. */
@@ -155,7 +157,13 @@ export class FencedWriter {
     const producer = this.#producer;
     assert(producer !== null && this.#closed === null, "a writer is open when it is written to");
     assert(!this.#writing, "one write at a time");
-    const progress: Progress = { taken: 0, refused: new Map(), ends: new Map(), leavesOut };
+    const progress: Progress = {
+      taken: 0,
+      refused: new Map(),
+      ends: new Map(),
+      leavesOut,
+      sinceMs: performance.now(),
+    };
     if (messages.length === 0) return progress;
     this.#writing = true;
     try {
@@ -177,7 +185,7 @@ export class FencedWriter {
     const transaction = await producer.transaction();
     for (const { topic, pieces } of cutIntoSends(messages, this.#sendBytesMax)) {
       for (const piece of pieces) {
-        if (progress.refused.size >= REFUSED_MAX) break;
+        if (isEnough(progress)) break;
         await this.#send(transaction, { topic, messages: piece, progress });
       }
     }
@@ -191,7 +199,7 @@ export class FencedWriter {
     transaction: Transaction,
     { topic, messages, progress }: { topic: string; messages: Message[]; progress: Progress },
   ): Promise<void> {
-    if (progress.refused.size >= REFUSED_MAX) return;
+    if (isEnough(progress)) return;
     this.#assertGoesOn();
     const { partition } = messages[0] as Message;
     try {
@@ -298,4 +306,9 @@ function refusal(topic: string, why: string, cause: unknown): Error {
     `Cannot write to topic ${topic}: ${why}. Raise the topic's max.message.bytes`,
     { cause },
   );
+}
+
+/** Whether so much was refused that the rest is for another transaction. */
+function isEnough({ refused, sinceMs }: Progress): boolean {
+  return refused.size >= REFUSED_MAX || refused.size > 0 && performance.now() - sinceMs > REFUSING_MS_MAX;
 }

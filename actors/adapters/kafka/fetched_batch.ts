@@ -85,7 +85,7 @@ export function packBatch(batch: FetchedBatch, hash: Pick<XXHashAPI, "h64Raw">):
   const last = messages.at(-1);
   const mark = last === undefined ? {} : {
     last: {
-      ...markOf({ ...last, offset: Number(last.offset), timestampMs: Number(last.timestamp) }, hash),
+      ...markOf({ ...last, offset: Number(last.offset) }, hash),
     },
   };
   return {

@@ -334,7 +334,7 @@ export class KafkaPartitionSource implements Source {
     assert(this.#hash !== null, "there is a hash before anything is compared");
     if (found === null) return;
     const mark = markOf(found, this.#hash);
-    if (mark.hash === last.hash && mark.timestampMs === last.timestampMs) return;
+    if (mark.hash === last.hash) return;
     throw new KafkaRefusedError(
       `Cannot go on reading ${this.#described()}: the checkpoint is at offset ${offset}, but the record at ${last.offset} is ` +
         `another than the one that was read. The topic was made anew, or the broker has lost the end of it: ` +

@@ -20,8 +20,6 @@ export interface KafkaPosition {
 /** What tells a record from another at its offset. */
 export interface RecordMark {
   readonly offset: number;
-  /** As the log has it. */
-  readonly timestampMs: number;
   /** XXH64 of its key and value, 16 hex digits. */
   readonly hash: string;
 }
@@ -29,18 +27,17 @@ export interface RecordMark {
 /** A record, as far as it is marked. */
 export interface MarkedRecord {
   readonly offset: number;
-  readonly timestampMs: number;
   readonly key: Uint8Array | null;
   readonly value: Uint8Array | null;
 }
 
 const NOTHING = new Uint8Array(0);
 
-/** The mark of a record. */
+/** The mark of a record. Not by its timestamp: compaction may write that anew. */
 export function markOf(record: MarkedRecord, hash: Pick<XXHashAPI, "h64Raw">): RecordMark {
-  const { offset, timestampMs, key, value } = record;
+  const { offset, key, value } = record;
   const digits = hash.h64Raw(value ?? NOTHING, hash.h64Raw(key ?? NOTHING)).toString(16).padStart(16, "0");
-  return { offset, timestampMs, hash: digits };
+  return { offset, hash: digits };
 }
 
 /**
@@ -63,9 +60,9 @@ export function parseKafkaPosition(json: Json): KafkaPosition {
 
 function parseMark(json: Json | undefined): RecordMark | null {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return null;
-  const { offset, timestampMs, hash } = json as { readonly [name: string]: Json };
-  if (!isCount(offset) || typeof timestampMs !== "number" || typeof hash !== "string") return null;
-  return { offset, timestampMs, hash };
+  const { offset, hash } = json as { readonly [name: string]: Json };
+  if (!isCount(offset) || typeof hash !== "string") return null;
+  return { offset, hash };
 }
 
 function isCount(json: Json | undefined): json is number {
