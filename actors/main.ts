@@ -29,7 +29,7 @@ import { replayDeadLetters } from "./commands/replay_dead_letters.ts";
 import { alertsYaml } from "./commands/ops_alerts.ts";
 import { grafanaJson } from "./commands/ops_grafana.ts";
 import { printConfig, run } from "./commands/run.ts";
-import { StateMismatchError } from "./split_actor.ts";
+import { StateMismatchError } from "./state_identity.ts";
 
 /** What is wrong with the command line or the configuration, its state's one included. */
 const REFUSALS = [UsageError, ConfigError, StateMismatchError] as const;

@@ -16,7 +16,7 @@
  * @module
  */
 import { assert } from "../lib/assert.ts";
-import { CheckpointLog, type SplitState, type StateIdentity } from "../lib/checkpoint.ts";
+import { CheckpointLog, type SplitState } from "../lib/checkpoint.ts";
 import { DamagedCheckpointError } from "../lib/chunk.ts";
 import type { Config } from "../lib/config.ts";
 import { Counters } from "../lib/counters.ts";
@@ -39,7 +39,7 @@ import { PendingCounts } from "../lib/pending_counts.ts";
 import { judgeTimes } from "../lib/plausibility.ts";
 import type { RecordBatch } from "../lib/record_batch.ts";
 import { SplitClock } from "../lib/split_clock.ts";
-import { formatDuration, formatTimestamp } from "../lib/time.ts";
+import { formatTimestamp } from "../lib/time.ts";
 import { TransitionDecoder } from "../lib/transition.ts";
 import { TransitionBatch } from "../lib/transition_batch.ts";
 import { parseTrigger } from "../lib/trigger.ts";
@@ -52,6 +52,7 @@ import { SinkActor } from "./sink_actor.ts";
 import type { SplitLook } from "./split_look.ts";
 import { SplitReads } from "./split_reads.ts";
 import { SplitMeter, type SplitVitals } from "./split_meter.ts";
+import { checkStateIdentity } from "./state_identity.ts";
 import type { Ticker } from "./ticker.ts";
 
 /** Transitions in one message to a partition at most. */
@@ -430,7 +431,7 @@ export class SplitActor {
   async #restoreWhole(bytes: Uint8Array): Promise<SplitState> {
     const { store, config, source } = this.#parts;
     const manifest = this.#log.readManifest(bytes);
-    checkIdentity(manifest.identity, config, source.kind, store.name);
+    checkStateIdentity(manifest.identity, { config, sourceKind: source.kind, store: store.name });
     const restore = this.#log.restore(manifest, this.#actors.map((actor) => actor.partition));
     const ranges = CheckpointLog.ranges(manifest);
     await store.sweep(ranges);
@@ -941,42 +942,4 @@ const STOPPED = new DOMException("Reading was stopped", "AbortError");
 function offsetOf(position: Json): number | null {
   if (typeof position !== "object" || position === null || !("offset" in position)) return null;
   return typeof position.offset === "number" ? position.offset : null;
-}
-
-function checkIdentity(
-  written: StateIdentity,
-  config: Config,
-  sourceKind: string,
-  store: string,
-): void {
-  const differences: string[] = [];
-  const compare = (name: string, before: unknown, now: unknown): void => {
-    if (before !== now) differences.push(`${name} was ${before} and is now ${now}`);
-  };
-  compare("identity.bucket", formatDuration(written.bucketUs), formatDuration(config.identity.bucketUs));
-  compare("identity.guard", formatDuration(written.guardUs), formatDuration(config.identity.guardUs));
-  compare("partitions", written.partitions, config.partitions);
-  compare("source.type", written.sourceKind, sourceKind);
-  if (differences.length === 0) {
-    checkGroup(written.group, config, store);
-    return;
-  }
-  throw new StateMismatchError(
-    `The state in ${store} was written with another configuration: ${differences.join(", ")}. ` +
-      "Set it back, or name another checkpoint.path (--state) to begin afresh",
-  );
-}
-
-/** Each of two groups reads all records: over one state, each would go on behind what only the other has read. */
-function checkGroup(written: string | undefined, { source, deployment }: Config, store: string): void {
-  if (source.type !== "kafka" || written === undefined || written === source.group) return;
-  throw new StateMismatchError(
-    `The state in ${store} is of group ${written}, and source.group is ${source.group}: two groups would share one state ` +
-      `and each miss what the other reads. Give this one another deployment than ${deployment}, or set source.group back`,
-  );
-}
-
-/** The state was written with a configuration that this one can't go on from. */
-export class StateMismatchError extends Error {
-  override readonly name = "StateMismatchError";
 }
