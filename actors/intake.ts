@@ -29,7 +29,7 @@ import { type Clock, type RecordOutcome, type Source, UnavailableError } from ".
 /** Records in a batch for the split at most: a barrier can't be drawn within one. */
 const BATCH_RECORDS = 4096;
 /** Records in flight that are always allowed. */
-const IN_FLIGHT_MIN = 1024;
+const IN_FLIGHT_MIN = 4096;
 
 /** What became of a record of a request. */
 export const ACCEPTED = 0;

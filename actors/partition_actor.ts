@@ -20,7 +20,7 @@ import type { Mailbox } from "./mailbox.ts";
 import type { Actor, Step } from "./scheduler.ts";
 import type { SinkActor } from "./sink_actor.ts";
 
-/** Pairs looked at for forgetting at each barrier. */
+/** Pairs looked at for forgetting at a barrier. */
 const SWEEP_ROWS = 2048;
 
 /** What a partition is told. */
@@ -28,7 +28,13 @@ export type PartitionMessage =
   /** Transitions, if any, and then the watermark behind them. */
   | { readonly type: "advance"; readonly batch: TransitionBatch | null; readonly watermarkUs: number }
   /** The checkpoint's barrier: everything before it belongs to the checkpoint, which takes it until that is whole. */
-  | { readonly type: "barrier"; readonly watermarkUs: number; readonly take: () => boolean }
+  | {
+    readonly type: "barrier";
+    readonly watermarkUs: number;
+    readonly take: () => boolean;
+    /** Whether some pairs are looked at for forgetting. */
+    readonly sweeps: boolean;
+  }
   /** Too much is held: the groups that are due up to here are taken, without time moving on. */
   | { readonly type: "take_held"; readonly dueUs: number }
   /** The input is complete: what still waits is applied. */
@@ -91,7 +97,7 @@ export class PartitionActor implements Actor {
     this.#handOver();
     if (!done) return "again";
     if (message.type === "barrier") {
-      if (!this.#swept) this.partition.sweep(SWEEP_ROWS);
+      if (message.sweeps && !this.#swept) this.partition.sweep(SWEEP_ROWS);
       this.#swept = true;
       if (!message.take()) return "again";
       this.#swept = false;

@@ -151,6 +151,7 @@ export class SplitActor {
   #epoch = 0;
   #checkpointing: Promise<void> | null = null;
   #checkpointAtUs = -Infinity;
+  #sweptAtUs = -Infinity;
   #changed = false;
   #advancedToUs = -Infinity;
   /** Records that this process has read, and those before it on the same state. */
@@ -881,6 +882,9 @@ export class SplitActor {
     assert(this.#checkpointing === null, "one checkpoint at a time");
     const { clock } = this.#parts;
     this.#checkpointAtUs = clock.monotonicUs();
+    // Where somebody waits for each checkpoint there are many of them.
+    const sweeps = this.#checkpointAtUs - this.#sweptAtUs >= this.#config.checkpoint.intervalUs;
+    if (sweeps) this.#sweptAtUs = this.#checkpointAtUs;
     this.#changed = false;
     this.#meter.barrier(this.#checkpointAtUs);
     this.#epoch++;
@@ -896,6 +900,7 @@ export class SplitActor {
     };
     const met = this.#toAll((done, actor, number) => ({
       type: "barrier",
+      sweeps,
       watermarkUs,
       take: () => {
         const whole = this.#log.addPartition(number, actor.partition, dedupClockUs, BARRIER_ROWS);

@@ -10,7 +10,9 @@
  * The **limit** is not a size but a time: as many records may be in flight as become durable within `targetUs`, whatever
  * the machine, the disk and the records are (Little's law). It is found as TCP finds its window: one step up when it was
  * needed and all went well, a share down when something took too long. A fixed queue would be too long on a slow disk,
- * where everybody waits, and too short on a fast one.
+ * where everybody waits, and too short on a fast one. **Too long** is longer than `targetUs`, and than twice what it takes
+ * with next to nothing in flight: where a commit alone takes as long as the target, letting in less would make nothing
+ * faster. That is looked at only when so little is in flight, or a lasting overload would be taken for what is usual.
  *
  * **EXITs go on** when ENTERs are already refused: a lost EXIT leaves a device inside, and that is worse than a late
  * ENTER. **Clients share**: when half of the limit is used, nobody may have more than an equal part of it, so one that
@@ -30,6 +32,8 @@ const EQUAL_SHARE = 0.5;
 const DECREASE = 0.8;
 /** How much it grows by, at least. */
 const INCREASE_SHARE = 0.1;
+/** How much a new look at what it takes at least counts. */
+const LEAST_SHARE = 0.2;
 /** A client counts for as long after its last request, µs. */
 const ACTIVE_US = 2_000_000;
 /** Clients that are known at most; beyond that the one longest silent is forgotten. */
@@ -67,6 +71,8 @@ export class Admission {
   /** The most that was in flight since the limit was last looked at. */
   #peak = 0;
   #lastDecreaseUs = -Infinity;
+  /** How long it takes until a record is durable with next to nothing in flight, smoothed; 0 before that is known. */
+  #leastUs = 0;
 
   /** Begins at the floor, and learns. */
   constructor(options: AdmissionOptions) {
@@ -128,7 +134,10 @@ export class Admission {
    */
   durable(tookUs: number, nowUs: number): void {
     const { targetUs, floor, ceiling } = this.#options;
-    if (tookUs > targetUs) {
+    if (this.#peak <= floor) {
+      this.#leastUs += (tookUs - this.#leastUs) * (this.#leastUs === 0 ? 1 : LEAST_SHARE);
+    }
+    if (tookUs > Math.max(targetUs, 2 * this.#leastUs)) {
       // What is in flight now was let in under the old limit: it says nothing about the new one.
       if (nowUs - this.#lastDecreaseUs < tookUs) return;
       this.#lastDecreaseUs = nowUs;

@@ -153,7 +153,12 @@ Deno.test("partition actor: what comes before a barrier is handed over before it
   const { actor, sink, world } = await makePartition();
   let taken = 0;
   actor.mailbox.offer(advance(fleet(2), { before: -5, behind: -5 }), 2);
-  actor.mailbox.offer({ type: "barrier", watermarkUs: NOON_US - 5e6, take: () => ++taken === 3 }, 0);
+  actor.mailbox.offer({
+    type: "barrier",
+    sweeps: true,
+    watermarkUs: NOON_US - 5e6,
+    take: () => ++taken === 3,
+  }, 0);
   actor.mailbox.offer(advance([recordAt(0, { kind: "EXIT" })], { before: -5, behind: -5 }), 1);
   actor.step();
   equal(taken, 0);
@@ -207,7 +212,7 @@ Deno.test("partition actor: in event-time order, a late record is refused in the
   const { actor, late, sink } = await makePartition({ emit: "ordered" });
   actor.mailbox.offer(advance([recordAt(0)], { before: 10, behind: 10 }), 1);
   stepUntilIdle(actor);
-  actor.mailbox.offer({ type: "barrier", watermarkUs: NOON_US + 10e6, take: () => true }, 0);
+  actor.mailbox.offer({ type: "barrier", sweeps: true, watermarkUs: NOON_US + 10e6, take: () => true }, 0);
   actor.mailbox.offer(advance([recordAt(1, { device: "truck-2" })], { before: 10, behind: 10 }), 1);
   stepUntilIdle(actor);
   deepEqual(late, [{ line: 1, epoch: 0 }, { line: 1, epoch: 1 }]);

@@ -62,6 +62,38 @@ Deno.test("admission: the limit grows where it was needed, and shrinks where som
   equal(admission.limit, 1000, "never below the floor");
 });
 
+/** Takes what there is room for, and all of it becomes durable after so long. */
+function round(admission: Admission, nowUs: number, tookUs: number): void {
+  const count = Math.max(0, admission.limit - admission.inFlight);
+  admission.take("a", count, nowUs);
+  admission.release("a", count);
+  admission.durable(tookUs, nowUs + tookUs);
+}
+
+Deno.test("admission: a commit that takes longer than the target makes nobody wait outside", () => {
+  const admission = new Admission(OPTIONS);
+  // Each takes 150 ms, however little is in it.
+  for (let i = 0; i < 50; i++) round(admission, i * 150_000, 150_000);
+  ok(admission.limit > 50_000);
+  const before = admission.limit;
+  round(admission, 50 * 150_000, 301_000);
+  equal(admission.limit, Math.floor(before * 0.8));
+});
+
+Deno.test("admission: an overload that lasts is never taken for what is usual", () => {
+  const admission = new Admission(OPTIONS);
+  for (let i = 0; i < 20; i++) round(admission, i * 10_000, 10_000);
+  // From here on it takes 10 ms a thousand records: 100 ms are ten thousand of them.
+  let nowUs = 1_000_000;
+  for (let i = 0; i < 2000; i++) {
+    const tookUs = admission.limit * 10;
+    round(admission, nowUs, tookUs);
+    nowUs += tookUs;
+    if (i > 100) ok(admission.limit <= 12_000, `${admission.limit} in round ${i}`);
+  }
+  ok(admission.limit > 5_000);
+});
+
 Deno.test("admission: over seeds, what is taken within the room stays within the limit", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const random = randomFrom(seed);
