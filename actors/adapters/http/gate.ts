@@ -2,7 +2,7 @@
  * The gate in front of the HTTP server: takes connections, counts them, and cuts off those that waste its time.
  *
  * ```
- *   client ══ TCP or TLS ══▶ gate ══ loopback ══▶ Deno.serve
+ *   client ══ TCP ══▶ gate ══ loopback ══▶ (TLS) Deno.serve
  *                             │
  *                             ╰─ a byte of a request ─▶ request_timeout ─▶ a byte of its answer ─▶ idle_timeout ─▶ …
  * ```
@@ -10,7 +10,8 @@
  * `Deno.serve` has no limit for connections, none for how long a request's head may take, and none for a client that
  * reads no answer; a few thousand sockets that send a byte a minute would use it up. The gate knows nothing of HTTP: a
  * request is open from its first byte until the server says something, and that is all it has to know to bound heads and
- * bodies alike. It passes bytes on as they are, at the price of one more copy: some 60 µs a request.
+ * bodies alike. It passes bytes on as they are, at the price of one more copy: some 60 µs a request. TLS is none of its
+ * business, either: a socket that Deno has begun a handshake on stays open after it is closed, until the client goes.
  *
  * Rejected: `node:http`, which has these limits since Deno 2.9 only, and no error where it has not.
  *
@@ -36,8 +37,8 @@ export interface GateOptions {
   readonly hostname: string;
   /** 0 for any that is free. */
   readonly port: number;
-  /** PEM texts; null for plain TCP. */
-  readonly tls: { readonly cert: string; readonly key: string } | null;
+  /** Whether the bytes are TLS, so that nothing can be said between them. */
+  readonly isTls: boolean;
   /** The server's, on loopback. */
   readonly serverPort: number;
   readonly connectionsMax: number;
@@ -78,14 +79,12 @@ export class Gate {
   /**
    * Listens.
    *
-   * @throws {Error} where the address is taken or not ours, or the certificate is none
+   * @throws {Error} where the address is taken or not ours
    */
   constructor(options: GateOptions) {
     this.#options = options;
-    const { hostname, port, tls } = options;
-    this.#listener = tls === null
-      ? Deno.listen({ hostname, port })
-      : Deno.listenTls({ hostname, port, ...tls });
+    const { hostname, port } = options;
+    this.#listener = Deno.listen({ hostname, port });
     this.#running = this.#accept();
     this.#looking = setInterval(() => this.#cutSlow(), LOOK_MS);
   }
@@ -93,11 +92,6 @@ export class Gate {
   /** Where it listens. */
   get address(): Deno.NetAddr {
     return this.#listener.addr as Deno.NetAddr;
-  }
-
-  /** Whether clients speak TLS. */
-  get isTls(): boolean {
-    return this.#options.tls !== null;
   }
 
   /** How many connections there are. */
@@ -156,7 +150,8 @@ export class Gate {
       }
       if (this.#connections.size >= this.#options.connectionsMax) {
         this.counts.refused++;
-        client.write(TOO_MANY).catch(() => {}).finally(() => closeQuietly(client));
+        const said = this.#options.isTls ? Promise.resolve(0) : client.write(TOO_MANY);
+        said.catch(() => {}).finally(() => closeQuietly(client));
         continue;
       }
       this.#serve(client);
@@ -168,7 +163,7 @@ export class Gate {
       client,
       server: null,
       isAsking: true,
-      // A TLS handshake, or a connection without a word, has the time of a request.
+      // A connection without a word has the time of a request.
       deadlineMs: performance.now() + this.#options.requestTimeoutMs,
       untakenSinceMs: Infinity,
       isClosed: false,
@@ -228,7 +223,7 @@ export class Gate {
     for (const connection of this.#connections) {
       if (nowMs < connection.deadlineMs) continue;
       this.counts.cut++;
-      if (!connection.isAsking) {
+      if (!connection.isAsking || this.#options.isTls) {
         this.#end(connection);
         continue;
       }

@@ -23,8 +23,11 @@ export class HttpServer {
   readonly gate: Gate;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
 
-  private constructor(gate: Gate, server: Deno.HttpServer<Deno.NetAddr>) {
+  readonly #isTls: boolean;
+
+  private constructor(gate: Gate, server: Deno.HttpServer<Deno.NetAddr>, isTls: boolean) {
     this.gate = gate;
+    this.#isTls = isTls;
     this.#server = server;
   }
 
@@ -43,36 +46,13 @@ export class HttpServer {
     },
   ): Promise<HttpServer> {
     const { http, handler, failed } = options;
-    const tls = http.tls === null ? null : {
+    const tls = http.tls === null ? {} : {
       cert: await readPem(http.tls.certFile, "http.tls.cert_file"),
       key: await readPem(http.tls.keyFile, "http.tls.key_file"),
     };
     const address = parseListen(listen) as NonNullable<ReturnType<typeof parseListen>>;
     let gate: Gate | null = null;
-    const server = Deno.serve({
-      hostname: "127.0.0.1",
-      port: 0,
-      onListen: () => {},
-      onError: (error) => {
-        failed(error);
-        return problem(500, "It was said in the log");
-      },
-    }, (request, { remoteAddr }) => {
-      const peer = gate?.peerOf(remoteAddr.port) ?? null;
-      if (peer === null) return problem(403, "Come through the door", { connection: "close" });
-      return handler(request, peer);
-    });
-    try {
-      gate = new Gate({
-        ...address,
-        tls,
-        serverPort: server.addr.port,
-        connectionsMax: http.connectionsMax,
-        requestTimeoutMs: http.requestTimeoutUs / 1000,
-        idleTimeoutMs: http.idleTimeoutUs / 1000,
-      });
-    } catch (cause) {
-      await server.shutdown();
+    const explain = (cause: unknown): Error => {
       const reason = cause instanceof Deno.errors.AddrInUse
         ? "another process listens there"
         : cause instanceof Deno.errors.PermissionDenied
@@ -80,15 +60,47 @@ export class HttpServer {
         : cause instanceof Error
         ? cause.message
         : String(cause);
-      throw new Error(`Cannot listen on ${listen}: ${reason}`, { cause });
+      return new Error(`Cannot listen on ${listen}: ${reason}`, { cause });
+    };
+    let server: Deno.HttpServer<Deno.NetAddr>;
+    try {
+      server = Deno.serve({
+        ...tls,
+        hostname: "127.0.0.1",
+        port: 0,
+        onListen: () => {},
+        onError: (error) => {
+          failed(error);
+          return problem(500, "It was said in the log");
+        },
+      }, (request, { remoteAddr }) => {
+        const peer = gate?.peerOf((remoteAddr as Deno.NetAddr).port) ?? null;
+        if (peer === null) return problem(403, "Come through the door", { connection: "close" });
+        return handler(request, peer);
+      }) as Deno.HttpServer<Deno.NetAddr>;
+    } catch (cause) {
+      throw explain(cause);
     }
-    return new HttpServer(gate, server);
+    try {
+      gate = new Gate({
+        ...address,
+        isTls: http.tls !== null,
+        serverPort: server.addr.port,
+        connectionsMax: http.connectionsMax,
+        requestTimeoutMs: http.requestTimeoutUs / 1000,
+        idleTimeoutMs: http.idleTimeoutUs / 1000,
+      });
+    } catch (cause) {
+      await server.shutdown();
+      throw explain(cause);
+    }
+    return new HttpServer(gate, server, http.tls !== null);
   }
 
   /** Where it is to be found. */
   get url(): string {
     const { hostname, port } = this.gate.address;
-    return `${this.gate.isTls ? "https" : "http"}://${
+    return `${this.#isTls ? "https" : "http"}://${
       hostname.includes(":") ? `[${hostname}]` : hostname
     }:${port}`;
   }

@@ -89,6 +89,7 @@ export class HttpService {
     const bodies = new RequestBodies({
       bytesMax: config.http.bodyBytesMax,
       allBytesMax: config.http.bodiesBytesMax,
+      timeoutMs: config.http.requestTimeoutUs / 1000,
     });
     let server: HttpServer | null = null;
     const metrics = new Metrics({

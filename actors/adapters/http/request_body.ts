@@ -11,6 +11,8 @@ export interface BodyLimits {
   readonly bytesMax: number;
   /** Bytes of all that are being received. */
   readonly allBytesMax: number;
+  /** How long a body may take to come. */
+  readonly timeoutMs: number;
 }
 
 /** Reads bodies. */
@@ -29,7 +31,7 @@ export class RequestBodies {
 
   /** The body, or the answer that is given instead. */
   async read(request: Request): Promise<Uint8Array | Response> {
-    const { bytesMax, allBytesMax } = this.#limits;
+    const { bytesMax, allBytesMax, timeoutMs } = this.#limits;
     const encoding = (request.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
     if (encoding !== "identity" && encoding !== "gzip") {
       return problem(415, `The content encoding must be gzip or none, got ${encoding.slice(0, 40)}`, {
@@ -44,9 +46,16 @@ export class RequestBodies {
     const reader = stream.getReader();
     const pieces: Uint8Array[] = [];
     let length = 0;
+    // The gate knows connections only, and over HTTP/2 one has many requests.
+    let isLate = false;
+    const tooLong = setTimeout(() => {
+      isLate = true;
+      reader.cancel().catch(() => {});
+    }, timeoutMs);
     try {
       for (;;) {
         const { done, value } = await reader.read();
+        if (isLate) return problem(408, "The body took too long to come", { connection: "close" });
         if (done) break;
         length += value.length;
         this.#bytes += value.length;
@@ -66,6 +75,7 @@ export class RequestBodies {
       // Whoever hangs up hears no answer.
       return problem(400, "The body did not come whole");
     } finally {
+      clearTimeout(tooLong);
       this.#bytes -= length;
     }
     return pieces.length === 1 ? pieces[0] as Uint8Array : joined(pieces, length);

@@ -26,7 +26,7 @@ async function withGate(
   const gate: Gate = new Gate({
     hostname: "127.0.0.1",
     port: 0,
-    tls: null,
+    isTls: false,
     serverPort: server.addr.port,
     connectionsMax: limits.connectionsMax ?? 100,
     requestTimeoutMs: limits.requestTimeoutMs ?? 60_000,
@@ -125,7 +125,7 @@ Deno.test("gate: a client that takes no answer is cut off", async () => {
     return new Response(new Uint8Array(64 << 20));
   });
   const gate = new Gate({
-    ...{ hostname: "127.0.0.1", port: 0, tls: null, serverPort: server.addr.port },
+    ...{ hostname: "127.0.0.1", port: 0, isTls: false, serverPort: server.addr.port },
     ...{ connectionsMax: 10, requestTimeoutMs: 400, idleTimeoutMs: 400 },
   });
   const connection = await Deno.connect({ hostname: "127.0.0.1", port: gate.address.port });
