@@ -13,13 +13,16 @@ const PERMISSIONS = ["--allow-read", "--allow-write", "--allow-net", "--allow-en
 async function get(port: number, caFile: string): Promise<string> {
   const caCerts = [await Deno.readTextFile(caFile)];
   const connection = await Deno.connectTls({ hostname: "localhost", port, caCerts });
-  await connection.write(
-    new TextEncoder().encode("GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
-  );
-  const buffer = new Uint8Array(1024);
-  const count = await connection.read(buffer);
-  connection.close();
-  return new TextDecoder().decode(buffer.subarray(0, count ?? 0)).split("\r\n", 1)[0] as string;
+  try {
+    await connection.write(
+      new TextEncoder().encode("GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
+    );
+    const buffer = new Uint8Array(1024);
+    const count = await connection.read(buffer);
+    return new TextDecoder().decode(buffer.subarray(0, count ?? 0)).split("\r\n", 1)[0] as string;
+  } finally {
+    connection.close();
+  }
 }
 
 Deno.test("serve: over TLS, whoever does not finish a handshake is cut off, and others are answered", async () => {
