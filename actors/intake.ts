@@ -89,7 +89,13 @@ export interface IntakeOptions {
 }
 
 /** Why records were refused. */
-export type ShedCause = "full" | "closed";
+export type ShedCause =
+  /** There was no room. */
+  | "full"
+  /** It is starting or stopping. */
+  | "closed"
+  /** The request was not read, and counts as one. */
+  | "unread";
 
 /** See the module's header. */
 export class Intake implements Source {
@@ -99,7 +105,7 @@ export class Intake implements Source {
   readonly live = true;
   readonly keepsUnread = false;
   /** Records that were refused, by cause, since this process began. */
-  readonly shed: Record<ShedCause, number> = { full: 0, closed: 0 };
+  readonly shed: Record<ShedCause, number> = { full: 0, closed: 0, unread: 0 };
   readonly admission: Admission;
 
   readonly #options: IntakeOptions;
@@ -161,11 +167,9 @@ export class Intake implements Source {
     return answer.promise;
   }
 
-  /** Whether a request would be refused whatever is in it. */
-  isFullFor(client: string): boolean {
-    if (!this.#open) return false;
-    return this.#bytes >= this.#options.bytesMax ||
-      this.admission.room(client, this.#options.clock.monotonicUs()).exits === 0;
+  /** A request was refused before it was read: time waits for it as for any other. */
+  refuseUnread(): void {
+    this.#refused("unread", 1, this.#options.clock.monotonicUs());
   }
 
   /** Whether it is being read. */

@@ -42,13 +42,8 @@ const TITLES: Readonly<Record<number, string>> = {
 };
 
 /** A problem; `detail` is a sentence for whoever reads the client's log. */
-export function problem(
-  status: number,
-  detail: string,
-  headers: Record<string, string> = {},
-  more: Readonly<Record<string, unknown>> = {},
-): Response {
-  const body = { type: "about:blank", title: TITLES[status] ?? "Problem", status, detail, ...more };
+export function problem(status: number, detail: string, headers: Record<string, string> = {}): Response {
+  const body = { type: "about:blank", title: TITLES[status] ?? "Problem", status, detail };
   return new Response(JSON.stringify(body) + "\n", {
     status,
     headers: { ...HEADERS, "content-type": "application/problem+json", ...headers },

@@ -2,9 +2,12 @@
  * `POST /v1/transitions`: records in, and what became of each.
  *
  * ```
- *   who? ─▶ room at all? ─▶ media type ─▶ body ─▶ records ─▶ admission ─▶ taken ─▶ durable ─▶ 200, outcomes
- *   401       429             415         413                  429 for those that were not taken
+ *   who? ─▶ media type ─▶ body ─▶ records ─▶ admission ─▶ taken ─▶ durable ─▶ 200, outcomes
+ *   401       415         413                  429 for those that were not taken
  * ```
+ *
+ * A body is read also where there is no room: what is refused is counted and said line by line, and an unread body would
+ * have to be taken off the connection all the same.
  *
  * Poison is answered with 200, in its outcome: it is in the dead letters, and sent again it would only be there twice.
  *
@@ -79,16 +82,20 @@ export async function postTransitions(
   options: TransitionsOptions,
 ): Promise<Response> {
   const { intake, bodies, idempotency, hash } = options;
-  if (!intake.isOpen) return unavailable("Nothing is taken now: it is starting or stopping");
+  if (!intake.isOpen) {
+    intake.refuseUnread();
+    return unavailable("Nothing is taken now: it is starting or stopping");
+  }
   const cut = cutOf(request);
   if (cut instanceof Response) return cut;
   const keyHeader = request.headers.get("idempotency-key");
   const key = keyHeader === null ? null : KEY.exec(keyHeader)?.[1];
   if (key === undefined) return problem(400, "An Idempotency-Key has 1 to 255 printable ASCII characters");
-  // A request that was answered before needs no room.
-  if (key === null && intake.isFullFor(client.name)) return full(request);
   const body = await bodies.read(request);
-  if (body instanceof Response) return body;
+  if (body instanceof Response) {
+    if (body.status === 429) intake.refuseUnread();
+    return body;
+  }
   const id = requestId(request);
   const take = async (): Promise<{ given: Response; kept: KeptAnswer | null }> => {
     const answer = await taken(intake, { records: cut(body, hash), request: id, client: client.name });
@@ -163,13 +170,6 @@ function cutOf(request: Request): Cut | Response {
     }`,
     { accept: [...CUTS.keys()].join(", ") },
   );
-}
-
-function full(request: Request): Response {
-  // What is not read would be taken for the next request.
-  request.body?.cancel().catch(() => {});
-  const headers = { "retry-after": RETRY_AFTER_S };
-  return problem(429, "There is no room now: nothing of this request was taken", headers, { taken: 0 });
 }
 
 function unavailable(detail: string): Response {
