@@ -7,6 +7,8 @@
  *   ["fencepost", split, "chunk", stream, id]   what it consists of
  * ```
  *
+ * All values are bytes. Anything else Deno KV writes in V8's format, which an older Deno can't read.
+ *
  * A checkpoint is larger than what one atomic takes, so its chunks come first, under ids that no manifest names yet, and
  * the manifest goes with the last of them. What the new manifest no longer needs is deleted in the same atomic, where
  * there is room: one `fsync` less than a deletion of its own, and just as safe. A crash before the last atomic leaves
@@ -39,6 +41,9 @@ const VALUE_BYTES_MAX = 65_536;
 const TAKE_OVERS_MAX = 5;
 /** Values that are read at a time at most. */
 const LIST_BATCH = 50;
+
+const encoder = new TextEncoder();
+
 /** Where the rows are, and how one gets there. */
 export interface KvRowsOptions {
   readonly kv: Deno.Kv;
@@ -81,9 +86,11 @@ export class KvRows {
   async takeOver(): Promise<Uint8Array | null> {
     const { kv, call } = this.#options;
     // Its name is a chance of its own, so that the row tells whose it is.
-    const owner = { pid: Deno.pid, since: new Date().toISOString(), name: crypto.randomUUID() };
-    let former = await call(() => kv.get<{ readonly name?: string }>(this.#ownerKey));
-    for (let tries = 1; former.value?.name !== owner.name; tries++) {
+    const owner = encoder.encode(
+      JSON.stringify({ pid: Deno.pid, since: new Date().toISOString(), name: crypto.randomUUID() }),
+    );
+    let former = await call(() => kv.get(this.#ownerKey));
+    for (let tries = 1; !(former.value instanceof Uint8Array && equalBytes(former.value, owner)); tries++) {
       if (tries > TAKE_OVERS_MAX) throw this.#fenced();
       const check = former;
       await call(() => kv.atomic().check(check).set(this.#ownerKey, owner).commit());

@@ -173,6 +173,30 @@ Deno.test("KvRows: a manifest that something else has changed is not written ove
   });
 });
 
+Deno.test("KvRows: all values are bytes, which each version of Deno reads, and an owner that is none is taken over from", async () => {
+  await withKv(async (kv) => {
+    await kv.set(["fencepost", "file", "owner"], {
+      pid: 1,
+      since: "2026-11-30T20:30:00.000Z",
+      name: "former",
+    });
+    const rows = rowsOf(kv);
+    await rows.takeOver();
+    await rows.commit(commitOf("one", chunksOf(range("journal", 0, 2), 100)), durable);
+    const keys: string[] = [];
+    for await (const { key, value } of kv.list({ prefix: ["fencepost"] })) {
+      keys.push(key.join(" "));
+      strictEqual(value instanceof Uint8Array, true, `${key}`);
+    }
+    deepStrictEqual(keys, [
+      "fencepost file chunk journal 0",
+      "fencepost file chunk journal 1",
+      "fencepost file manifest",
+      "fencepost file owner",
+    ]);
+  });
+});
+
 Deno.test("KvRows: where the owner's row is gone so is the state: said, and no takeover", async () => {
   for (const put of [[], chunksOf(range("journal", 0, 40), 60_000)]) {
     await withKv(async (kv) => {
