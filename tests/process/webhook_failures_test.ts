@@ -131,7 +131,7 @@ Deno.test("webhooks: 410 disables, over a restart, until the configuration chang
       await setting.give(record("truck-3", 2));
       const second = await setting.run(sinks);
       match(second.stderr, /Webhook erp is disabled: its receiver has said 410/);
-      match(second.stderr, /Webhook erp: 3 triggers wait in the outbox/);
+      match(second.stderr, /Webhook erp: 3 triggers wait in the outbox until it is enabled/);
       equal(receiver.deliveries.length, 1, "no attempt while it is disabled");
       const changed = [await setting.webhook("erp", `${receiver.url}&again=1`, { concurrency: 1 })];
       const third = await setting.run(changed);

@@ -14,8 +14,8 @@
  *
  * @module
  */
+import { Buffer } from "node:buffer";
 import { lookup } from "node:dns/promises";
-import { createHmac } from "node:crypto";
 import {
   BODY_BYTES_MAX,
   HEAD_BYTES_MAX,
@@ -69,7 +69,7 @@ export class WebhookPost implements WebhookSender {
 
   async post(id: string, timestampS: number, body: WebhookBody, signal: AbortSignal): Promise<Attempt> {
     try {
-      return await this.#attempt(this.#request(id, timestampS, body), signal);
+      return await this.#attempt(await this.#request(id, timestampS, body), signal);
     } catch (error) {
       if (signal.aborted) {
         const outcome = signal.reason === TIMED_OUT ? "timed_out" : "unreachable";
@@ -193,10 +193,11 @@ export class WebhookPost implements WebhookSender {
     );
   }
 
-  #request(id: string, timestampS: number, { bytes, contentType }: WebhookBody): Uint8Array {
+  async #request(id: string, timestampS: number, body: WebhookBody): Promise<Uint8Array> {
+    const { bytes, contentType } = body;
     const { url, keys } = this.#options;
     const signed = signedBytes(id, timestampS, bytes);
-    const signatures = keys.map((key) => `v1,${createHmac("sha256", key).update(signed).digest("base64")}`);
+    const signatures = await Promise.all(keys.map((key) => signature(key, signed)));
     const head = encoder.encode([
       `POST ${url.pathname}${url.search} HTTP/1.1`,
       `host: ${url.host}`,
@@ -289,4 +290,12 @@ function joined(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
   bytes.set(one);
   bytes.set(other, one.length);
   return bytes;
+}
+
+/** By WebCrypto: `createHmac` of Deno 2.4 writes a deprecation of itself to stderr. */
+async function signature(key: Uint8Array, signed: Uint8Array): Promise<string> {
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const hmac = await crypto.subtle.importKey("raw", new Uint8Array(key), algorithm, false, ["sign"]);
+  const digest = await crypto.subtle.sign("HMAC", hmac, new Uint8Array(signed));
+  return `v1,${Buffer.from(digest).toString("base64")}`;
 }

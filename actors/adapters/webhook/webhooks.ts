@@ -157,10 +157,11 @@ export class Webhooks implements Rejections {
     await patience;
     await this.#runs;
     await this.#dropping;
-    for (const { name, pending } of this.reports()) {
-      if (pending > 0) {
-        notice(`Webhook ${name}: ${pending} triggers wait in the outbox; the next run goes on with them`);
-      }
+    for (const { name, pending, disabled } of this.reports()) {
+      if (pending === 0) continue;
+      const waiting = pending === 1 ? "1 trigger waits" : `${pending} triggers wait`;
+      const until = disabled ? " until it is enabled" : "; the next run goes on";
+      notice(`Webhook ${name}: ${waiting} in the outbox${until}`);
     }
     await this.#log.close();
   }
