@@ -2,8 +2,11 @@
  * Answers that were given, for requests that come again with the same Idempotency-Key.
  *
  * ```
- *   ["answer", client, key]  →  number, fingerprint, answer        ["number", n]  →  client, key
+ *   ["given", client, key]  →  fingerprint, answer        ["order", n]  →  client, key
  * ```
+ *
+ * Both are JSON as bytes, the first deflated: what is not bytes Deno KV writes in V8's format, which an older Deno can't
+ * read.
  *
  * A repeated record does no harm anyway: its id is known. What a key adds is the same *answer*, so that a client that was
  * cut off learns what became of its records the first time. It is written after the checkpoint that has them and before
@@ -26,14 +29,13 @@ export interface KeptAnswer {
   readonly body: string;
 }
 
-interface Row {
-  readonly number: number;
+interface Row extends KeptAnswer {
   /** Of the request's body: another one under the same key is a mistake. */
   readonly fingerprint: string;
-  readonly status: number;
-  /** Deflated: outcomes repeat. */
-  readonly packed: Uint8Array;
 }
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 /** See the module's header. */
 export class IdempotencyStore {
@@ -60,7 +62,7 @@ export class IdempotencyStore {
   ): Promise<IdempotencyStore> {
     const kv = await Deno.openKv(path);
     let next = 0;
-    for await (const { key } of kv.list({ prefix: ["number"] }, { reverse: true, limit: 1 })) {
+    for await (const { key } of kv.list({ prefix: ["order"] }, { reverse: true, limit: 1 })) {
       next = (key[1] as number) + 1;
     }
     return new IdempotencyStore(kv, keepMs, answersMax, next);
@@ -89,10 +91,11 @@ export class IdempotencyStore {
     this.#pending.set(name, { fingerprint, answer: first.promise });
     let result: KeptAnswer | null = null;
     try {
-      const { value } = await this.#kv.get<Row>(["answer", client, key]);
+      const { value } = await this.#kv.get<Uint8Array>(["given", client, key]);
       if (value !== null) {
-        if (value.fingerprint !== fingerprint) return "other";
-        return result = { status: value.status, body: await unpacked(value.packed) };
+        const row: Row = JSON.parse(await unpacked(value));
+        if (row.fingerprint !== fingerprint) return "other";
+        return result = { status: row.status, body: row.body };
       }
       const { given, kept } = await answer();
       if (kept !== null) await this.#keep(request, kept);
@@ -113,16 +116,20 @@ export class IdempotencyStore {
     { client, key, fingerprint }: { client: string; key: string; fingerprint: string },
     { status, body }: KeptAnswer,
   ): Promise<void> {
-    const packed = await deflated(body);
+    const row: Row = { fingerprint, status, body };
+    // Outcomes repeat.
+    const packed = await deflated(JSON.stringify(row));
     if (packed.length > ANSWER_BYTES_MAX) return;
     const number = this.#next++;
     const expireIn = this.#keepMs;
-    const row: Row = { number, fingerprint, status, packed };
-    const oldest = await this.#kv.get<[string, string]>(["number", number - this.#answersMax]);
+    const oldest = await this.#kv.get<Uint8Array>(["order", number - this.#answersMax]);
     const atomic = this.#kv.atomic()
-      .set(["answer", client, key], row, { expireIn })
-      .set(["number", number], [client, key], { expireIn });
-    if (oldest.value !== null) atomic.delete(oldest.key).delete(["answer", ...oldest.value]);
+      .set(["given", client, key], packed, { expireIn })
+      .set(["order", number], encoder.encode(JSON.stringify([client, key])), { expireIn });
+    if (oldest.value !== null) {
+      const [hadClient, hadKey]: [string, string] = JSON.parse(decoder.decode(oldest.value));
+      atomic.delete(oldest.key).delete(["given", hadClient, hadKey]);
+    }
     await atomic.commit();
   }
 }
