@@ -71,6 +71,8 @@ function answering(
 ): (request: Request, peer: string, found: Found) => Promise<Response> {
   const split = routes.map((route) => ({ route, segments: route.path.split("/") }));
   return async (request, peer, found) => {
+    // A name in the Host header that is none.
+    if (!URL.canParse(request.url)) return problem(400, "This is no name of a host, or no path");
     const url = new URL(request.url);
     const asked = pathOf(request.url).split("/");
     const method = request.method === "HEAD" ? "GET" : request.method;

@@ -1,0 +1,32 @@
+/**
+ * The service among clients and disks that mean it no good: what `tests/hostile` sends at random, one by one.
+ *
+ * @module
+ */
+import { equal, ok } from "node:assert/strict";
+import { join } from "node:path";
+import { inDirectory } from "../support/fencepost_process.ts";
+import { RunningService } from "../support/http_service.ts";
+
+/** Sends bytes that no client library would, and returns the first of the answer. */
+async function ask(service: RunningService, text: string): Promise<string> {
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(service.url).port) });
+  await connection.write(new TextEncoder().encode(text));
+  const buffer = new Uint8Array(1024);
+  const count = await connection.read(buffer);
+  connection.close();
+  return new TextDecoder().decode(buffer.subarray(0, count ?? 0));
+}
+
+Deno.test("serve: a Host that is no name is the client's mistake, and nothing for the log", async () => {
+  await inDirectory(async (directory) => {
+    const service = await RunningService.start(["--state", join(directory, "state")]);
+    for (const host of ["a b", "[", "%zz"]) {
+      const answer = await ask(service, `GET /healthz HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      ok(answer.startsWith("HTTP/1.1 400 "), answer);
+    }
+    const { status, stderr } = await service.stop();
+    equal(status, 0);
+    ok(!stderr.includes("A request failed"), stderr);
+  });
+});
