@@ -22,6 +22,9 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
+/** Records of a body at most: its answer has a word for each, and is larger than the body where they are small. */
+export const RECORDS_MAX = 100_000;
+
 /** Records in one buffer. */
 export interface RecordSpans {
   /** Record `i` is `bytes[starts[i] .. ends[i])`. */
@@ -30,7 +33,7 @@ export interface RecordSpans {
   readonly starts: Uint32Array;
   /** Where each ends; of one over the size limit, where its first 64 KiB end. */
   readonly ends: Uint32Array;
-  /** How many there are; the columns may be longer. */
+  /** How many there are; the columns may be longer. Above {@link RECORDS_MAX} it says no more than that. */
   readonly count: number;
   /** Records over the size limit, by their index. */
   readonly oversize: ReadonlyMap<number, OversizeRecord>;
@@ -146,6 +149,7 @@ class Spans {
   }
 
   add(start: number, end: number): void {
+    if (this.#count > RECORDS_MAX) return;
     if (this.#count === this.#starts.length) {
       const starts = new Uint32Array(this.#count * 2);
       const ends = new Uint32Array(this.#count * 2);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { equal, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { join } from "node:path";
 import { inDirectory } from "../support/fencepost_process.ts";
 import { RunningService } from "../support/http_service.ts";
@@ -28,5 +28,24 @@ Deno.test("serve: a Host that is no name is the client's mistake, and nothing fo
     const { status, stderr } = await service.stop();
     equal(status, 0);
     ok(!stderr.includes("A request failed"), stderr);
+  });
+});
+
+Deno.test("serve: more than 100,000 records in a request are refused before any is taken", async () => {
+  await inDirectory(async (directory) => {
+    const service = await RunningService.start(["--state", join(directory, "state")]);
+    const types: readonly (readonly [type: string, body: (count: number) => string])[] = [
+      ["application/x-ndjson", (count) => "1\n".repeat(count)],
+      ["application/json", (count) => `[${Array(count).fill("1").join(",")}]`],
+      ["application/cloudevents-batch+json", (count) => `[${Array(count).fill("1").join(",")}]`],
+    ];
+    for (const [type, body] of types) {
+      const response = await service.post(body(100_001), { "content-type": type });
+      equal(response.status, 413, type);
+      match(await response.text(), /at most 100000 records/);
+    }
+    const most = await service.send([("1\n".repeat(100_000)).trimEnd()]);
+    deepEqual([most.status, most.taken, most.dead_lettered], [200, 100_000, 100_000]);
+    equal((await service.stop()).status, 0);
   });
 });

@@ -8,7 +8,7 @@
  */
 import { decodeBase64 } from "./base64.ts";
 import { findMember } from "../../../lib/json_member.ts";
-import { type RecordHash, type RecordSpans, spansOfJson } from "../../../lib/record_spans.ts";
+import { type RecordHash, RECORDS_MAX, type RecordSpans, spansOfJson } from "../../../lib/record_spans.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -18,6 +18,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
  */
 export function recordsOfEvents(body: Uint8Array, hash: RecordHash): RecordSpans {
   const events = spansOfJson(body, hash);
+  if (events.count > RECORDS_MAX) return events;
   const pieces: Uint8Array[] = [];
   for (let i = 0; i < events.count; i++) {
     const event = events.bytes.subarray(events.starts[i], events.ends[i]);

@@ -14,7 +14,13 @@
  * @module
  */
 import type { DeadLetterReason } from "../../../lib/dead_letter.ts";
-import { type RecordHash, type RecordSpans, spansOfJson, spansOfLines } from "../../../lib/record_spans.ts";
+import {
+  type RecordHash,
+  RECORDS_MAX,
+  type RecordSpans,
+  spansOfJson,
+  spansOfLines,
+} from "../../../lib/record_spans.ts";
 import { ACCEPTED, DEAD_LETTERED, type Intake, type Receipt, REFUSED, SUPPRESSED } from "../../intake.ts";
 import { UnavailableError } from "../../ports.ts";
 import type { Client } from "./access.ts";
@@ -96,9 +102,13 @@ export async function postTransitions(
     if (body.status === 429) intake.refuseUnread();
     return body;
   }
+  const records = cut(body, hash);
+  if (records.count > RECORDS_MAX) {
+    return problem(413, `A request has at most ${RECORDS_MAX} records: send them in parts`);
+  }
   const id = requestId(request);
   const take = async (): Promise<{ given: Response; kept: KeptAnswer | null }> => {
-    const answer = await taken(intake, { records: cut(body, hash), request: id, client: client.name });
+    const answer = await taken(intake, { records, request: id, client: client.name });
     if (answer instanceof Response) return { given: answer, kept: null };
     const text = JSON.stringify(answer);
     if (answer.refused > 0) {

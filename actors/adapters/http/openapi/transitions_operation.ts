@@ -91,7 +91,7 @@ export const TRANSITIONS_OPERATION: Described = {
     },
     "400": problemOf("The Idempotency-Key is none, or the body did not come whole or is not gzip"),
     "408": { description: "The request did not come within http.request_timeout" },
-    "413": problemOf("The body is too large: send it in parts"),
+    "413": problemOf("The body is too large, or has too many records: send it in parts"),
     "415": problemOf("The content type or the content encoding is none of these"),
     "422": problemOf("This Idempotency-Key came with another body before"),
     "429": {
