@@ -8,6 +8,8 @@ import { join } from "node:path";
 import { inDirectory } from "../support/fencepost_process.ts";
 import { RunningService } from "../support/http_service.ts";
 
+const ENTER = JSON.stringify({ device_id: "a", fence_id: "f", kind: "ENTER", event_time_ms: Date.now() });
+
 /** Sends bytes that no client library would, and returns the first of the answer. */
 async function ask(service: RunningService, text: string): Promise<string> {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(service.url).port) });
@@ -47,5 +49,36 @@ Deno.test("serve: more than 100,000 records in a request are refused before any 
     const most = await service.send([("1\n".repeat(100_000)).trimEnd()]);
     deepEqual([most.status, most.taken, most.dead_lettered], [200, 100_000, 100_000]);
     equal((await service.stop()).status, 0);
+  });
+});
+
+Deno.test("serve: where answers can't be kept a request with a key fails, until it is mended", async () => {
+  await inDirectory(async (directory) => {
+    const state = join(directory, "state");
+    const service = await RunningService.start(["--state", state]);
+    const inTheWay = join(state, "requests.kv");
+    await Deno.mkdir(inTheWay);
+    const key = { "idempotency-key": "k" };
+    const failed = await service.post(ENTER, key);
+    equal(failed.status, 500, await failed.text());
+    await Deno.remove(inTheWay);
+    deepEqual((await service.send([ENTER], key)).outcomes, ["accepted"]);
+    const { status, stderr } = await service.stop();
+    equal(status, 0, stderr);
+    match(stderr, /Cannot use \S+requests\.kv: .*stop and delete it/);
+  });
+});
+
+Deno.test("serve: answers that can't be kept do not fail the end", async () => {
+  await inDirectory(async (directory) => {
+    const state = join(directory, "state");
+    await Deno.mkdir(join(state, "requests.kv"), { recursive: true });
+    const service = await RunningService.start(["--state", state]);
+    const failed = await service.post(ENTER, { "idempotency-key": "k" });
+    equal(failed.status, 500, await failed.text());
+    deepEqual((await service.send([ENTER])).outcomes, ["accepted"]);
+    const { status, stderr } = await service.stop();
+    equal(status, 0, stderr);
+    match(stderr, /1 ENTER/);
   });
 });

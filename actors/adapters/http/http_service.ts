@@ -184,11 +184,26 @@ class LazyStore {
   }
 
   get(): Promise<IdempotencyStore> {
-    return this.#store ??= IdempotencyStore.open(this.#path, { keepMs: this.#keepMs });
+    return this.#store ??= this.#open();
   }
 
   async close(): Promise<void> {
-    (await this.#store)?.close();
+    (await this.#store?.catch(() => null))?.close();
     this.#store = null;
+  }
+
+  async #open(): Promise<IdempotencyStore> {
+    try {
+      return await IdempotencyStore.open(this.#path, { keepMs: this.#keepMs });
+    } catch (cause) {
+      // The next request may find it mended.
+      this.#store = null;
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new Error(
+        `Cannot use ${this.#path}: ${reason}. Nothing but answers to requests with an Idempotency-Key is in it: if it ` +
+          "is damaged, stop and delete it",
+        { cause },
+      );
+    }
   }
 }

@@ -61,11 +61,16 @@ export class IdempotencyStore {
     { keepMs, answersMax = ANSWERS_MAX }: { keepMs: number; answersMax?: number },
   ): Promise<IdempotencyStore> {
     const kv = await Deno.openKv(path);
-    let next = 0;
-    for await (const { key } of kv.list({ prefix: ["order"] }, { reverse: true, limit: 1 })) {
-      next = (key[1] as number) + 1;
+    try {
+      let next = 0;
+      for await (const { key } of kv.list({ prefix: ["order"] }, { reverse: true, limit: 1 })) {
+        next = (key[1] as number) + 1;
+      }
+      return new IdempotencyStore(kv, keepMs, answersMax, next);
+    } catch (error) {
+      kv.close();
+      throw error;
     }
-    return new IdempotencyStore(kv, keepMs, answersMax, next);
   }
 
   /**
