@@ -74,6 +74,10 @@ export function hostileRequest(random: () => number, token: string): HostileRequ
       "header flood",
       () => request({ headers: Array.from({ length: below(300) }, (_, i) => `X-${i}: ${noise(5)}`) }),
     ],
+    [
+      "host",
+      () => `GET /v1/status HTTP/1.1\r\nHost: ${pick(["[", "%zz", "a b", "a@b", "a/b", noise(20)])}\r\n\r\n`,
+    ],
     ["large header", () => request({ headers: [`X-A: ${"a".repeat(below(300_000))}`] })],
     ["header noise", () => request({ headers: [noise(below(200)), ": x", "A : b", "A:\u0000b"] })],
     [
