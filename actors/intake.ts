@@ -70,6 +70,8 @@ interface Taken {
   readonly offeredUs: number;
   /** Number of the first record; −1 until it is read. */
   first: number;
+  /** How many of them have been read. */
+  read: number;
   readonly answer: PromiseWithResolvers<Receipt>;
 }
 
@@ -161,6 +163,7 @@ export class Intake implements Source {
       deadLetters: new Map(),
       offeredUs: nowUs,
       first: -1,
+      read: 0,
       answer,
     });
     this.#wake?.();
@@ -252,7 +255,8 @@ export class Intake implements Source {
   /** Nothing is read any more: whoever waits is told that it is not known what became of his. */
   close(): void {
     this.#open = false;
-    const waiting = [...this.#reading, ...this.#queue];
+    // One that was read in part is in both.
+    const waiting = new Set([...this.#reading, ...this.#queue]);
     this.#reading = [];
     this.#queue = [];
     for (const taken of waiting) {
@@ -298,20 +302,18 @@ export class Intake implements Source {
     this.#shedAtUs = nowUs;
   }
 
-  /** The next requests as one batch; a single one without a copy. */
+  /** The next requests as one batch; a single one, or a part of one that is large, without a copy. */
   #batch(): RecordBatch {
-    let requests = 0;
+    const chosen: Taken[] = [];
     let count = 0;
     let byteLength = 0;
     for (const taken of this.#queue) {
-      if (requests > 0 && count + taken.count > BATCH_RECORDS) break;
-      requests++;
-      count += taken.count;
+      if (count === BATCH_RECORDS) break;
+      chosen.push(taken);
+      count = Math.min(BATCH_RECORDS, count + taken.count - taken.read);
       byteLength += taken.delivery.records.bytes.length;
     }
-    const chosen = this.#queue.slice(0, requests);
-    this.#queue = this.#queue.slice(requests);
-    const single = requests === 1 ? chosen[0]?.delivery.records.bytes : undefined;
+    const single = chosen.length === 1 ? chosen[0]?.delivery.records.bytes : undefined;
     const bytes = single ?? new Uint8Array(byteLength);
     const starts = new Uint32Array(count);
     const ends = new Uint32Array(count);
@@ -323,9 +325,12 @@ export class Intake implements Source {
     for (const taken of chosen) {
       const { records } = taken.delivery;
       if (single === undefined) bytes.set(records.bytes, base);
-      taken.first = this.#next;
-      for (let i = 0; i < taken.count; i++) {
-        const index = taken.indices === null ? i : taken.indices[i] as number;
+      if (taken.read === 0) {
+        taken.first = this.#next;
+        this.#reading.push(taken);
+      }
+      for (; taken.read < taken.count && row < count; taken.read++) {
+        const index = taken.indices === null ? taken.read : taken.indices[taken.read] as number;
         starts[row] = base + (records.starts[index] as number);
         ends[row] = base + (records.ends[index] as number);
         offsets[row] = this.#next++;
@@ -335,8 +340,10 @@ export class Intake implements Source {
         row++;
       }
       if (single === undefined) base += records.bytes.length;
-      this.#reading.push(taken);
     }
+    const last = chosen.at(-1);
+    const unread = last !== undefined && last.read < last.count ? 1 : 0;
+    this.#queue = this.#queue.slice(chosen.length - unread);
     return {
       bytes,
       starts,

@@ -55,6 +55,20 @@ export async function refuseSameLocalFile(
   ]);
 }
 
+/**
+ * Looks whether another process has the state.
+ *
+ * @throws {Error} where it has
+ */
+export async function refuseStateInUse(directory: string, split: string): Promise<void> {
+  const store = new KvStore({ directory, split });
+  try {
+    await store.open();
+  } finally {
+    store.close();
+  }
+}
+
 function assertNever(message: string): never {
   throw new AssertionFailed(`Assertion failed: ${message}`);
 }

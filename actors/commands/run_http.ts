@@ -14,7 +14,7 @@ import type { SplitParts, SplitReport } from "../split_actor.ts";
 import { SplitGroup } from "../split_group.ts";
 import type { WebhookReport } from "../webhook_endpoint.ts";
 import { type CommonParts, describeState, type Job } from "./job.ts";
-import { localOutputs, refuseSameLocalFile } from "./local_outputs.ts";
+import { localOutputs, refuseSameLocalFile, refuseStateInUse } from "./local_outputs.ts";
 import { openWebhooks } from "./open_webhooks.ts";
 import { sumReports } from "./summary.ts";
 
@@ -96,6 +96,8 @@ export class HttpJob implements Job {
     });
     notice(`Listening on ${service.url}`);
     try {
+      // Later it may be another start of this process that still has it; now it is another process.
+      await refuseStateInUse(config.checkpoint.path, SPLIT);
       this.#splits.assigned(this.#intake, SPLIT);
       const failures = [this.#splits.failed, ...(this.#webhooks === null ? [] : [this.#webhooks.failed])];
       await Promise.race([...failures, this.#stopped.promise]);

@@ -177,3 +177,41 @@ Deno.test("intake: large records are bounded by their bytes, and one that is lar
   await intake.acknowledge({ offset: 3 });
   deepEqual([(await second).taken, (await third).taken], [1, 1]);
 });
+
+Deno.test("intake: a large request is read in parts, and answered when all of it is durable", async () => {
+  const { intake } = makeIntake(20_000);
+  await intake.open(null);
+  const large = intake.offer(delivery(Array.from({ length: 9000 }, (_, i) => `l${i}`)));
+  const counts: number[] = [];
+  const texts: string[] = [];
+  const offsets: number[] = [];
+  while (texts.length < 9000) {
+    const batch = await readTexts(intake);
+    counts.push(batch.texts.length);
+    texts.push(...batch.texts);
+    offsets.push(...batch.offsets);
+  }
+  deepEqual(counts, [4096, 4096, 808]);
+  deepEqual(texts, Array.from({ length: 9000 }, (_, i) => `l${i}`));
+  deepEqual(offsets, texts.map((_, i) => i));
+  deepEqual(intake.placeOf(8999, 9000), { request: "r", record: 9000 });
+  intake.decided(8500, "suppressed");
+  let answered = false;
+  large.then(() => answered = true);
+  await intake.acknowledge({ offset: 8192 });
+  await Promise.resolve();
+  equal(answered, false);
+  await intake.acknowledge({ offset: 9000 });
+  equal((await large).outcomes[8500], 1);
+  equal(intake.admission.inFlight, 0);
+});
+
+Deno.test("intake: a large request that was read in part when it is closed is refused once", async () => {
+  const { intake } = makeIntake(20_000);
+  await intake.open(null);
+  const large = intake.offer(delivery(Array.from({ length: 5000 }, (_, i) => `l${i}`)));
+  await readTexts(intake);
+  intake.close();
+  await rejects(large, UnavailableError);
+  equal(intake.admission.inFlight, 0);
+});
