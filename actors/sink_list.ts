@@ -29,6 +29,7 @@ import type { Json } from "../lib/json.ts";
 import { type TailLine, uniteTails } from "../lib/sink_tails.ts";
 import { TriggerLine } from "../lib/trigger_line.ts";
 import type { LineBatch, RefusedLine, Sink } from "./ports.ts";
+import { waitForAll } from "./wait_for_all.ts";
 
 /** Bytes in one write of what was lacking. */
 const REPAIR_BYTES = 1 << 19;
@@ -107,13 +108,13 @@ export class SinkList implements Sink {
     const [only, ...others] = this.#members as [SinkListMember, ...SinkListMember[]];
     if (others.length === 0) return await only.sink.write(lines, refused);
     const left = new LeftOut();
-    await all(this.#members.map(({ sink }) => sink.write(lines, (line, why) => left.add(line, why))));
+    await waitForAll(this.#members.map(({ sink }) => sink.write(lines, (line, why) => left.add(line, why))));
     // Once, however many have refused it, and when the others have it: its dead letter says that it is told.
     for (const [line, why] of left.lines()) refused(line, why);
   }
 
   async flush(): Promise<Json> {
-    const positions = await all(this.#members.map(({ sink }) => sink.flush()));
+    const positions = await waitForAll(this.#members.map(({ sink }) => sink.flush()));
     if (positions.length === 1) return positions[0] as Json;
     return { sinks: Object.fromEntries(this.#members.map(({ key }, i) => [key, positions[i] as Json])) };
   }
@@ -162,15 +163,6 @@ export class SinkList implements Sink {
 
 function isSameType(one: string, other: string): boolean {
   return one.split(":", 1)[0] === other.split(":", 1)[0];
-}
-
-/** Waits for all of them, also where one has failed: what is on its way has arrived then, or failed. */
-async function all<T>(work: readonly Promise<T>[]): Promise<T[]> {
-  const outcomes = await Promise.allSettled(work);
-  return outcomes.map((outcome) => {
-    if (outcome.status === "rejected") throw outcome.reason;
-    return outcome.value;
-  });
 }
 
 async function tailOf(sink: Sink): Promise<TailLine[]> {
