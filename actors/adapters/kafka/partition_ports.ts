@@ -26,7 +26,7 @@ import { KafkaRefusedError, partitionCount } from "./kafka_client.ts";
 import { KafkaDeadLetters } from "./kafka_dead_letters.ts";
 import { KafkaSink } from "./kafka_sink.ts";
 import { KafkaStore } from "./kafka_store.ts";
-import { TopicLog } from "./topic_log.ts";
+import { warnOfCompaction } from "./warn_of_compaction.ts";
 
 /** See the module's header. */
 export class PartitionPorts {
@@ -79,15 +79,7 @@ export class PartitionPorts {
   /** Says what of the topics may surprise, if they tell: that needs a right of its own. */
   async warn(notice: (message: string) => void): Promise<void> {
     for (const { type, topic } of this.#config.sinks) {
-      if (type !== "kafka") continue;
-      const log = new TopicLog(this.#kafka, topic);
-      if (await log.isCompacted() === true) {
-        notice(
-          `Topic ${topic} is compacted (cleanup.policy), and the key of a trigger is its device: the brokers will keep ` +
-            `the last trigger of each device, and lose the others, also before they are read`,
-        );
-      }
-      log.close();
+      if (type === "kafka") await warnOfCompaction(this.#kafka, { topic, notice });
     }
   }
 
