@@ -96,8 +96,8 @@ export class SplitRetries {
       return FENCED_US;
     }
     throw new Error(
-      `${this.#options.name} is written by another process, and yet the group has given it to this one: do two groups share ` +
-        "the name of a deployment?",
+      `${this.#options.name} is written by another process, and yet is this one's: do two groups share the name of a ` +
+        "deployment, or two processes that are in none?",
       { cause: error },
     );
   }

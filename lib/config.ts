@@ -376,6 +376,13 @@ function checkOutputs({ kafka, source, sinks, deadLetters, checkpoint }: Config)
   const parts = [["source", source], ...outputs, ["dead_letters", deadLetters]] as const;
   for (const [key, { type, topic }] of parts) {
     if (type !== "kafka") continue;
+    if (key === "dead_letters" && source.type !== "kafka") {
+      throw configError(
+        `${key}.type`,
+        `must be "ndjson" where source.type is "${source.type}", whose dead letters stay with its state`,
+        showValue(type),
+      );
+    }
     if (kafka === null) throw configError("kafka", `must be given where ${key}.type is "kafka"`, "null");
     if (topic === "") {
       throw configError(`${key}.topic`, `must be given where ${key}.type is "kafka"`, "nothing");
@@ -387,16 +394,15 @@ function checkOutputs({ kafka, source, sinks, deadLetters, checkpoint }: Config)
         showValue(topic),
       );
     }
-    if (source.type !== "kafka") {
-      throw configError(
-        `${key}.type`,
-        `must be "ndjson" where source.type is "${source.type}"`,
-        showValue(type),
-      );
-    }
   }
   const place = statePlaceOf(checkpoint.path);
   checkPlace(place, { path: checkpoint.path, isKafka: source.type === "kafka" });
+  refuseSame({
+    "source.topic": source.topic,
+    ...Object.fromEntries(outputs.map(([key, { topic }]) => [`${key}.topic`, topic])),
+    "dead_letters.topic": deadLetters.topic,
+    "checkpoint.path": place.type === "topic" ? place.topic : "",
+  });
   if (source.type !== "kafka") return;
   for (const [key, { type, path }] of [...outputs, ["dead_letters", deadLetters] as const]) {
     if (type !== "ndjson" || path.includes("{partition}")) continue;
@@ -404,12 +410,6 @@ function checkOutputs({ kafka, source, sinks, deadLetters, checkpoint }: Config)
       'must have {partition} in it where source.type is "kafka": each partition writes a file of its own';
     throw configError(`${key}.path`, reason, showValue(path));
   }
-  refuseSame({
-    "source.topic": source.topic,
-    ...Object.fromEntries(outputs.map(([key, { topic }]) => [`${key}.topic`, topic])),
-    "dead_letters.topic": deadLetters.topic,
-    "checkpoint.path": place.type === "topic" ? place.topic : "",
-  });
 }
 
 /** Whether the state can be there. */

@@ -6,6 +6,7 @@
 import { AssertionFailed } from "../../lib/assert.ts";
 import { type Config, sinkKey } from "../../lib/config.ts";
 import { type NamedFile, refuseSameFile } from "../adapters/distinct_files.ts";
+import type { TopicSinks } from "../adapters/kafka/topic_sinks.ts";
 import { KvStore, stateFiles } from "../adapters/kv_store.ts";
 import { NdjsonSink } from "../adapters/ndjson_sink.ts";
 import { makeOutputs } from "../adapters/output_list.ts";
@@ -15,10 +16,11 @@ import type { SplitPorts } from "../system.ts";
 /** Makes them, not yet open. */
 export function localOutputs(
   { sinks, deadLetters, checkpoint }: Config,
-  { split, webhooks, notice }: {
+  { split, webhooks, topics, notice }: {
     /** Its name in the state and the outbox. */
     readonly split: string;
     readonly webhooks: Webhooks | null;
+    readonly topics: TopicSinks | null;
     readonly notice: (message: string) => void;
   },
 ): Omit<SplitPorts, "source"> {
@@ -27,7 +29,7 @@ export function localOutputs(
   return {
     sink: makeOutputs(sinks, {
       file,
-      topic: () => assertNever("a topic goes with a source that is one"),
+      topic: (topic) => topics?.sink(topic, notice) ?? assertNever("topics are opened before a split"),
       outbox: () => webhooks?.sink(split, notice) ?? assertNever("webhooks are opened before a split"),
     }, notice),
     deadLetters: webhooks === null ? letters : webhooks.deadLetters(letters, split),

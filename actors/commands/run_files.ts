@@ -5,6 +5,7 @@
  */
 import { SharedCount } from "../../lib/partition.ts";
 import { NdjsonSource, refuseMissingFile } from "../adapters/ndjson_source.ts";
+import type { TopicSinks } from "../adapters/kafka/topic_sinks.ts";
 import type { Webhooks } from "../adapters/webhook/webhooks.ts";
 import type { Onlookers } from "../onlookers.ts";
 import { SinkList } from "../sink_list.ts";
@@ -13,6 +14,7 @@ import { type SplitPorts, System } from "../system.ts";
 import type { WebhookReport } from "../webhook_endpoint.ts";
 import { type CommonParts, describeState, type Job } from "./job.ts";
 import { localOutputs, refuseSameLocalFile } from "./local_outputs.ts";
+import { openTopics } from "./open_topics.ts";
 import { openWebhooks } from "./open_webhooks.ts";
 import { observedBy, onlookersOf, whileShown } from "./shown.ts";
 
@@ -28,6 +30,7 @@ export class FileJob implements Job {
   #fromStart: boolean;
   readonly #stopping = new AbortController();
   #webhooks: Webhooks | null = null;
+  #topics: TopicSinks | null = null;
 
   constructor(parts: CommonParts) {
     const { config, clock, notice } = parts;
@@ -55,6 +58,7 @@ export class FileJob implements Job {
     await refuseSameLocalFile(this.#parts.config, [{ key: "source.path", path: source.path, descriptor: 0 }]);
     // The start after a mistyped one would go on from the state and the output that this one had made.
     await refuseMissingFile(source.path);
+    this.#topics = await openTopics(this.#parts);
     this.#webhooks = await openWebhooks(this.#parts);
     const shown = {
       report: () => this.report(),
@@ -92,7 +96,7 @@ export class FileJob implements Job {
     const { config, notice } = this.#parts;
     return {
       source: new NdjsonSource({ ...config.source, fromStart: this.#fromStart, onNotice: notice }),
-      ...localOutputs(config, { split: SPLIT, webhooks: this.#webhooks, notice }),
+      ...localOutputs(config, { split: SPLIT, webhooks: this.#webhooks, topics: this.#topics, notice }),
     };
   }
 

@@ -7,6 +7,7 @@
  */
 import { SharedCount } from "../../lib/partition.ts";
 import { HttpService } from "../adapters/http/http_service.ts";
+import type { TopicSinks } from "../adapters/kafka/topic_sinks.ts";
 import type { Webhooks } from "../adapters/webhook/webhooks.ts";
 import { Intake } from "../intake.ts";
 import { Onlookers } from "../onlookers.ts";
@@ -15,6 +16,7 @@ import { SplitGroup } from "../split_group.ts";
 import type { WebhookReport } from "../webhook_endpoint.ts";
 import { type CommonParts, describeState, type Job } from "./job.ts";
 import { localOutputs, refuseSameLocalFile, refuseStateInUse } from "./local_outputs.ts";
+import { openTopics } from "./open_topics.ts";
 import { openWebhooks } from "./open_webhooks.ts";
 import { sumReports } from "./summary.ts";
 
@@ -29,6 +31,7 @@ export class HttpJob implements Job {
   readonly #onlookers = new Onlookers();
   readonly #stopped = Promise.withResolvers<void>();
   #webhooks: Webhooks | null = null;
+  #topics: TopicSinks | null = null;
 
   constructor(parts: CommonParts) {
     const { config, clock, notice } = parts;
@@ -45,7 +48,7 @@ export class HttpJob implements Job {
       clock,
       notice,
       parts: () => this.#splitParts(),
-      mayPass: () => false,
+      mayPass: (error) => this.#topics?.mayPass(error) ?? false,
       // Nobody else can have it.
       confirm: () => Promise.resolve(),
       opened: (_name, opened, report) => {
@@ -60,6 +63,7 @@ export class HttpJob implements Job {
 
   async run(): Promise<void> {
     await refuseSameLocalFile(this.#parts.config, []);
+    this.#topics = await openTopics(this.#parts);
     const webhooks = await openWebhooks(this.#parts);
     this.#webhooks = webhooks;
     try {
@@ -113,7 +117,7 @@ export class HttpJob implements Job {
     const { config, notice } = this.#parts;
     return {
       ...this.#parts,
-      ...localOutputs(config, { split: SPLIT, webhooks: this.#webhooks, notice }),
+      ...localOutputs(config, { split: SPLIT, webhooks: this.#webhooks, topics: this.#topics, notice }),
       source: this.#intake,
       pairBound: new SharedCount(config.pairs.capacity),
       observers: this.#onlookers.observers(),

@@ -357,6 +357,25 @@ Deno.test("parseConfig: Kafka, with its defaults, and written back without the k
   });
 });
 
+Deno.test("parseConfig: topics beside a file and a webhook, of a source that is no topic", () => {
+  const webhook = { type: "webhook", name: "erp", url: "https://erp.example/", secrets: [{ env: "S" }] };
+  for (const source of [{ type: "http" }, { type: "ndjson", path: "in" }]) {
+    const config = parseConfig(kafkaConfig({
+      source,
+      sink: [{ path: "out" }, { type: "kafka", topic: "one" }, webhook, { type: "kafka", topic: "two" }],
+      dead_letters: {},
+      checkpoint: {},
+    }));
+    deepStrictEqual(config.sinks.map(({ type, topic }) => type === "kafka" ? topic : type), [
+      "ndjson",
+      "one",
+      "webhook",
+      "two",
+    ]);
+    deepStrictEqual(parseConfig(configToJson(config)), config);
+  }
+});
+
 Deno.test("parseConfig: Kafka key by key, as --set does it", () => {
   let json: Json = {};
   const keys: [string, Json][] = [
@@ -376,6 +395,8 @@ Deno.test("parseConfig: Kafka key by key, as --set does it", () => {
 Deno.test("parseConfig: what of Kafka is refused, and the message", () => {
   const brokers = ["b:1"];
   const sasl = { username: "u" };
+  /** Of a source that is no topic. */
+  const local = { dead_letters: {}, checkpoint: {} };
   const cases: [Record<string, unknown>, string][] = [
     [{ deployment: "a/b" }, 'deployment must not have a slash, got "a/b"'],
     [{ deployment: "" }, 'deployment must not be empty, got ""'],
@@ -451,7 +472,22 @@ Deno.test("parseConfig: what of Kafka is refused, and the message", () => {
       { checkpoint: { path: "kafka:" } },
       'checkpoint.path must have a topic behind "kafka:", of letters, digits, dots, dashes and underscores, got "kafka:"',
     ],
-    [{ source: {} }, 'sink.type must be "ndjson" where source.type is "ndjson", got "kafka"'],
+    [
+      { source: {} },
+      'dead_letters.type must be "ndjson" where source.type is "ndjson", whose dead letters stay with its state, got "kafka"',
+    ],
+    [
+      { source: {}, sink: [{ type: "kafka", topic: "t" }, { type: "kafka", topic: "t" }], ...local },
+      'sink[1].topic must not be sink[0].topic too, got "t"',
+    ],
+    [
+      { source: { type: "http" }, sink: { type: "kafka" }, ...local },
+      'sink.topic must be given where sink.type is "kafka", got nothing',
+    ],
+    [
+      { source: {}, kafka: null, ...local },
+      'kafka must be given where sink.type is "kafka", got null',
+    ],
     [
       { source: {}, sink: {}, dead_letters: {} },
       'checkpoint.path must be a directory where source.type is not "kafka", got "kafka:state"',
