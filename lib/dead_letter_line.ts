@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { decodeBase64 } from "./base64.ts";
 import { DEAD_LETTER_REASONS, type DeadLetter } from "./dead_letter.ts";
 import type { Json } from "./json.ts";
 import { parseJsonObject } from "./json_object.ts";
@@ -64,16 +65,7 @@ function recordOf(members: Readonly<Record<string, unknown>>): Uint8Array | Dama
     return record.isWellFormed() ? encoder.encode(record) : damaged("has a lone surrogate in its record");
   }
   if (typeof base64 !== "string") return damaged("has neither record nor record_base64 as a string");
-  return fromBase64(base64) ?? damaged("has a record_base64 that is no base64");
-}
-
-/** `Uint8Array.fromBase64` would do, but is too new for Deno 2.4. */
-function fromBase64(text: string): Uint8Array | null {
-  try {
-    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  } catch {
-    return null;
-  }
+  return decodeBase64(base64) ?? damaged("has a record_base64 that is no base64");
 }
 
 function timeOf(value: unknown): number {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { decodeBase64 } from "./base64.ts";
 import { parseJsonObject } from "./json_object.ts";
 import { TriggerLine } from "./trigger_line.ts";
 import type { WebhookConfig } from "./webhook_config.ts";
@@ -73,12 +74,8 @@ const SECRET_BYTES_MAX = 64;
 export function parseSecret(text: string): Uint8Array | string {
   const trimmed = text.trim();
   if (!trimmed.startsWith(SECRET_PREFIX)) return `it does not begin with ${SECRET_PREFIX}`;
-  let key: Uint8Array;
-  try {
-    key = Uint8Array.from(atob(trimmed.slice(SECRET_PREFIX.length)), (character) => character.charCodeAt(0));
-  } catch {
-    return `what follows ${SECRET_PREFIX} is no base64`;
-  }
+  const key = decodeBase64(trimmed.slice(SECRET_PREFIX.length));
+  if (key === null) return `what follows ${SECRET_PREFIX} is no base64`;
   if (key.length >= SECRET_BYTES_MIN && key.length <= SECRET_BYTES_MAX) return key;
   return `it has ${key.length} bytes, and must have ${SECRET_BYTES_MIN} to ${SECRET_BYTES_MAX}`;
 }

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { decodeBase64 } from "./base64.ts";
+import { decodeBase64 } from "../../../lib/base64.ts";
 import { findMember } from "../../../lib/json_member.ts";
 import { type RecordHash, RECORDS_MAX, type RecordSpans, spansOfJson } from "../../../lib/record_spans.ts";
 
