@@ -3,13 +3,8 @@
  *
  * @module
  */
+import type { TransitionsAnswer } from "../../actors/adapters/http/transitions.ts";
 import { bodyOf, type Crossing, crossing, IdSum } from "./crossings.ts";
-
-/** What the service answers with; see transitions.ts. */
-interface Answer {
-  readonly taken: number;
-  readonly outcomes: readonly string[];
-}
 
 /** What came of a load. */
 export class Tally {
@@ -91,7 +86,7 @@ export class HttpLoad {
     const crossings: Crossing[] = [];
     for (let i = 0; i < this.#batch; i++) crossings.push(crossing(this.#next++, nowUs));
     const startedMs = performance.now();
-    let answer: Answer;
+    let answer: Pick<TransitionsAnswer, "taken" | "outcomes">;
     let status = 0;
     try {
       const response = await fetch(this.#url, {
@@ -100,7 +95,7 @@ export class HttpLoad {
         body: bodyOf(crossings),
       });
       status = response.status;
-      answer = await response.json() as Answer;
+      answer = await response.json() as TransitionsAnswer;
     } catch {
       answer = { taken: 0, outcomes: [] };
     }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { TransitionsAnswer } from "../../actors/adapters/http/transitions.ts";
 import { type Ended, type Started, startFencepost } from "./fencepost_process.ts";
 
 /** What `deno task serve` may do. */
@@ -66,7 +67,11 @@ export class RunningService {
   /** Sends lines, and returns what the answer says. */
   async send(lines: readonly string[], headers: Record<string, string> = {}): Promise<Answered> {
     const response = await this.post(lines.map((line) => `${line}\n`).join(""), headers);
-    return { status: response.status, headers: response.headers, ...await response.json() as Answer };
+    return {
+      status: response.status,
+      headers: response.headers,
+      ...await response.json() as TransitionsAnswer,
+    };
   }
 
   /** Ends it as an operator does. */
@@ -82,23 +87,8 @@ export class RunningService {
   }
 }
 
-/** What the service says of transitions. */
-export interface Answer {
-  readonly taken: number;
-  readonly accepted: number;
-  readonly suppressed: number;
-  readonly dead_lettered: number;
-  readonly refused: number;
-  readonly outcomes: readonly string[];
-  readonly dead_letters: readonly {
-    readonly record: number;
-    readonly reason: string;
-    readonly detail: string;
-  }[];
-}
-
 /** An answer with its status. */
-export interface Answered extends Answer {
+export interface Answered extends TransitionsAnswer {
   readonly status: number;
   readonly headers: Headers;
 }

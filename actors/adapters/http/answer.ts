@@ -9,7 +9,12 @@ const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosnif
 
 /** An answer in JSON. */
 export function jsonAnswer(status: number, body: unknown, headers: Record<string, string> = {}): Response {
-  return new Response(JSON.stringify(body) + "\n", {
+  return jsonTextAnswer(status, JSON.stringify(body), headers);
+}
+
+/** An answer whose JSON is written already. */
+export function jsonTextAnswer(status: number, json: string, headers: Record<string, string> = {}): Response {
+  return new Response(json + "\n", {
     status,
     headers: { ...HEADERS, "content-type": "application/json", ...headers },
   });

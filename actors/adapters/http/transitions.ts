@@ -24,7 +24,7 @@ import {
 import { ACCEPTED, DEAD_LETTERED, type Intake, type Receipt, REFUSED, SUPPRESSED } from "../../intake.ts";
 import { UnavailableError } from "../../ports.ts";
 import type { Client } from "./access.ts";
-import { jsonAnswer, problem } from "./answer.ts";
+import { jsonTextAnswer, problem } from "./answer.ts";
 import { recordsOfEvents } from "./cloud_events.ts";
 import type { IdempotencyStore, KeptAnswer } from "./idempotency.ts";
 import type { RequestBodies } from "./request_body.ts";
@@ -35,11 +35,12 @@ const RETRY_AFTER_S = "1";
 const KEY = /^"?([!#-~ ]{1,255})"?$/;
 
 /** The words of an answer, by their number. */
-const OUTCOMES: readonly string[] = [];
-(OUTCOMES as string[])[ACCEPTED] = "accepted";
-(OUTCOMES as string[])[SUPPRESSED] = "suppressed";
-(OUTCOMES as string[])[DEAD_LETTERED] = "dead_lettered";
-(OUTCOMES as string[])[REFUSED] = "refused";
+const OUTCOMES: Readonly<Record<number, string>> = {
+  [ACCEPTED]: "accepted",
+  [SUPPRESSED]: "suppressed",
+  [DEAD_LETTERED]: "dead_lettered",
+  [REFUSED]: "refused",
+};
 
 /** What an answer says. */
 export interface TransitionsAnswer {
@@ -110,28 +111,19 @@ export async function postTransitions(
   const take = async (): Promise<{ given: Response; kept: KeptAnswer | null }> => {
     const answer = await taken(intake, { records, request: id, client: client.name });
     if (answer instanceof Response) return { given: answer, kept: null };
-    const text = JSON.stringify(answer);
+    const body = JSON.stringify(answer);
+    const headers = { "x-request-id": id };
     if (answer.refused > 0) {
-      return {
-        given: jsonAnswer(429, answer, { "retry-after": RETRY_AFTER_S, "x-request-id": id }),
-        kept: null,
-      };
+      return { given: jsonTextAnswer(429, body, { ...headers, "retry-after": RETRY_AFTER_S }), kept: null };
     }
-    return { given: jsonAnswer(200, answer, { "x-request-id": id }), kept: { status: 200, body: text } };
+    return { given: jsonTextAnswer(200, body, headers), kept: { status: 200, body } };
   };
   if (key === null) return (await take()).given;
   const fingerprint = await fingerprintOf(request, body);
   const result = await (await idempotency()).once({ client: client.name, key, fingerprint }, take);
   if (result === "other") return problem(422, "This Idempotency-Key came with another body before");
   if (result instanceof Response) return result;
-  return new Response(result.body + "\n", {
-    status: result.status,
-    headers: {
-      "content-type": "application/json",
-      "cache-control": "no-store",
-      "idempotency-replayed": "true",
-    },
-  });
+  return jsonTextAnswer(result.status, result.body, { "idempotency-replayed": "true" });
 }
 
 async function taken(
