@@ -395,19 +395,11 @@ export class SplitActor {
   look(): SplitLook {
     const pending = new PendingCounts();
     const rowsMax = Math.max(LOOK_ROWS_MIN, Math.floor(LOOK_ROWS / this.#actors.length));
-    let windowBytes = 0;
-    for (const { partition } of this.#actors) {
-      partition.samplePending(pending, rowsMax);
-      windowBytes += partition.window.byteLength;
-    }
-    const { ageUs, lastUs, lastBytes } = this.#meter.checkpoint(this.#parts.clock.monotonicUs());
+    for (const { partition } of this.#actors) partition.samplePending(pending, rowsMax);
     return {
       mailboxes: this.#actors.map(({ mailbox }) => mailbox.depth),
       mailboxCapacity: this.#config.mailbox.capacity,
-      following: this.#clock.following,
       pending,
-      windowBytes,
-      checkpoint: { ageUs, tookUs: lastUs, byteLength: lastBytes },
     };
   }
 

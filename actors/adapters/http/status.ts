@@ -144,13 +144,12 @@ export function statusOf(sources: StatusSources, uptimeMs: number): Status {
   };
 }
 
-function splitStatus(
-  { name, report, mailboxes, mailboxCapacity, following, windowBytes, checkpoint }: NamedLook,
-): SplitStatus {
+function splitStatus({ name, report, mailboxes, mailboxCapacity }: NamedLook): SplitStatus {
+  const { isFollowing, windowBytes, checkpoint } = report.vitals;
   return {
     name,
     watermark: Number.isFinite(report.watermarkUs) ? Math.floor(report.watermarkUs / 1000) : null,
-    following,
+    following: isFollowing,
     overdue: report.overdue,
     read: report.readNow,
     waiting: report.waiting,
@@ -162,8 +161,8 @@ function splitStatus(
     checkpoint: {
       number: report.checkpoints,
       age_s: seconds(checkpoint.ageUs),
-      took_s: seconds(checkpoint.tookUs),
-      bytes: checkpoint.byteLength,
+      took_s: seconds(checkpoint.lastUs),
+      bytes: checkpoint.lastBytes,
     },
   };
 }
