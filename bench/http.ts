@@ -16,7 +16,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Report } from "./engine/report.ts";
-import { cpuSecondsOf } from "./engine/processes.ts";
+import { cpuSecondsOf, residentMiBOf } from "./engine/processes.ts";
 import { idOfCrossings, IdSum } from "./http/crossings.ts";
 import { HttpLoad, percentile, type Tally } from "./http/http_load.ts";
 
@@ -98,11 +98,6 @@ async function startService(): Promise<Service> {
   };
 }
 
-async function residentMiB(pid: number): Promise<number> {
-  const { stdout } = await new Deno.Command("cat", { args: [`/proc/${pid}/status`] }).output();
-  return Number(/VmRSS:\s+(\d+)/.exec(new TextDecoder().decode(stdout))?.[1] ?? NaN) / 1024;
-}
-
 function perSecond(tally: Tally, seconds: number): number {
   return (tally.records.accepted as number) / seconds;
 }
@@ -152,7 +147,7 @@ async function overload(
   const service = await startService();
   const load = new HttpLoad({ url: service.url, batch: BATCH, idOf });
   const memory: number[] = [];
-  const looking = setInterval(() => residentMiB(service.pid).then((mib) => memory.push(mib)), 5000);
+  const looking = setInterval(() => residentMiBOf(service.pid).then((mib) => memory.push(mib)), 5000);
   const ms = options.minutes * 60_000;
   const tally = await load.openLoop(2 * options.perSecond, ms, OUTSTANDING_MAX);
   clearInterval(looking);

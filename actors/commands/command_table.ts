@@ -29,6 +29,21 @@ const CONFIG_FLAGS: readonly Flag[] = [
 
 const HELP_FLAG: Flag = { name: "help", value: null, about: "Show this" };
 
+const DEAD_LETTERS_FLAG: Flag = {
+  name: "dead-letters",
+  value: "FILE",
+  about: "Write the records that were not taken here (dead_letters.path)",
+};
+
+/** The last ones of each command that takes records. */
+const WORK_FLAGS: readonly Flag[] = [
+  { name: "partitions", value: "N", about: "Share the devices among this many actors (partitions)" },
+  ...CONFIG_FLAGS,
+  { name: "print-config", value: null, about: "Show the configuration in force, and stop" },
+  { name: "summary", value: "text|json", about: "How to sum up at the end, on stderr" },
+  HELP_FLAG,
+];
+
 const RUN: Command = {
   name: "run",
   about: "Read transitions, write triggers, each once",
@@ -41,11 +56,7 @@ const RUN: Command = {
       value: "DIR",
       about: "Keep the checkpoints here, and the dead letters (checkpoint.path)",
     },
-    {
-      name: "dead-letters",
-      value: "FILE",
-      about: "Write the records that were not taken here (dead_letters.path)",
-    },
+    DEAD_LETTERS_FLAG,
     { name: "live", value: null, about: "The input is live: follow the wall clock (source.live)" },
     {
       name: "at-eof",
@@ -54,11 +65,7 @@ const RUN: Command = {
     },
     { name: "from-start", value: null, about: "Read the file again, over what is known (source.from_start)" },
     { name: "listen", value: "HOST:PORT", about: "Show health and metrics here (http.listen)" },
-    { name: "partitions", value: "N", about: "Share the devices among this many actors (partitions)" },
-    ...CONFIG_FLAGS,
-    { name: "print-config", value: null, about: "Show the configuration in force, and stop" },
-    { name: "summary", value: "text|json", about: "How to sum up at the end, on stderr" },
-    HELP_FLAG,
+    ...WORK_FLAGS,
   ],
   details: [
     "Each key of the configuration has its default; over that goes the --config file,\n" +
@@ -87,16 +94,8 @@ const SERVE: Command = {
       value: "DIR",
       about: "Keep checkpoints, triggers and dead letters here (checkpoint.path)",
     },
-    {
-      name: "dead-letters",
-      value: "FILE",
-      about: "Write the records that were not taken here (dead_letters.path)",
-    },
-    { name: "partitions", value: "N", about: "Share the devices among this many actors (partitions)" },
-    ...CONFIG_FLAGS,
-    { name: "print-config", value: null, about: "Show the configuration in force, and stop" },
-    { name: "summary", value: "text|json", about: "How to sum up at the end, on stderr" },
-    HELP_FLAG,
+    DEAD_LETTERS_FLAG,
+    ...WORK_FLAGS,
   ],
   details: [
     "POST /v1/transitions takes NDJSON, JSON and CloudEvents. It answers when what it took\n" +

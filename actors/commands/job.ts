@@ -33,3 +33,10 @@ export function describeState(report: SplitReport, { readBack }: Opened): string
   if (readBack > 0) known.push(`${counted(readBack, "line")} read back from the outputs`);
   return known.join(", ");
 }
+
+/** The line that says that a state of this host is gone on with; null where there was none. */
+export function goingOn(directory: string, opened: Opened, report: SplitReport): string | null {
+  if (!opened.resumed) return null;
+  return `Going on from the state in ${directory} (${describeState(report, opened)}). ` +
+    "To begin afresh, use another --state directory or delete this one";
+}

@@ -12,7 +12,7 @@ import { SinkList } from "../sink_list.ts";
 import type { Opened, SplitReport } from "../split_actor.ts";
 import { type SplitPorts, System } from "../system.ts";
 import type { WebhookReport } from "../webhook_endpoint.ts";
-import { type CommonParts, describeState, type Job } from "./job.ts";
+import { type CommonParts, goingOn, type Job } from "./job.ts";
 import { localOutputs, refuseSameLocalFile } from "./local_outputs.ts";
 import { openTopics } from "./open_topics.ts";
 import { openWebhooks } from "./open_webhooks.ts";
@@ -102,12 +102,10 @@ export class FileJob implements Job {
 
   #sayOpened(opened: Opened): void {
     const report = this.report();
-    if (!opened.resumed || report === null) return;
+    if (report === null) return;
     const { config, notice } = this.#parts;
-    notice(
-      `Going on from the state in ${config.checkpoint.path} (${describeState(report, opened)}). ` +
-        `To begin afresh, use another --state directory or delete this one`,
-    );
+    const line = goingOn(config.checkpoint.path, opened, report);
+    if (line !== null) notice(line);
   }
 }
 

@@ -14,7 +14,7 @@ import { Onlookers } from "../onlookers.ts";
 import type { SplitParts, SplitReport } from "../split_actor.ts";
 import { SplitGroup } from "../split_group.ts";
 import type { WebhookReport } from "../webhook_endpoint.ts";
-import { type CommonParts, describeState, type Job } from "./job.ts";
+import { type CommonParts, goingOn, type Job } from "./job.ts";
 import { localOutputs, refuseSameLocalFile, refuseStateInUse } from "./local_outputs.ts";
 import { openTopics } from "./open_topics.ts";
 import { openWebhooks } from "./open_webhooks.ts";
@@ -52,11 +52,8 @@ export class HttpJob implements Job {
       // Nobody else can have it.
       confirm: () => Promise.resolve(),
       opened: (_name, opened, report) => {
-        if (!opened.resumed) return;
-        notice(
-          `Going on from the state in ${config.checkpoint.path} (${describeState(report, opened)}). ` +
-            "To begin afresh, use another --state directory or delete this one",
-        );
+        const line = goingOn(config.checkpoint.path, opened, report);
+        if (line !== null) notice(line);
       },
     });
   }

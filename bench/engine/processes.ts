@@ -75,6 +75,12 @@ export async function cpuSecondsOf(pid: number): Promise<number> {
   return ticks / TICKS_PER_SECOND;
 }
 
+/** Resident memory of a running process, MiB. Linux only, as it reads `/proc`. */
+export async function residentMiBOf(pid: number): Promise<number> {
+  const { stdout } = await new Deno.Command("cat", { args: [`/proc/${pid}/status`] }).output();
+  return Number(/VmRSS:\s+(\d+)/.exec(decoder.decode(stdout))?.[1] ?? NaN) / 1024;
+}
+
 /** `sysconf(_SC_CLK_TCK)`: 100 on every Linux that Deno runs on. */
 const TICKS_PER_SECOND = 100;
 

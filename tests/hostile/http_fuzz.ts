@@ -11,6 +11,7 @@
  * @module
  */
 import { join } from "node:path";
+import { residentMiBOf } from "../../bench/engine/processes.ts";
 import { linesOf } from "../support/fencepost_process.ts";
 import { RunningService } from "../support/http_service.ts";
 import { randomFrom } from "../support/random.ts";
@@ -70,7 +71,7 @@ export async function fuzzHttp(
     while (sent < requests) {
       const nth = ++sent;
       if (nth % GOOD_ONE_IN === 0) await sendGood();
-      if (nth === Math.floor(requests / 5)) early = await residentMiB(service.started.child.pid);
+      if (nth === Math.floor(requests / 5)) early = await residentMiBOf(service.started.child.pid);
       const { kind, pieces, hangs } = hostileRequest(random, TOKEN);
       const status = await exchange(port, pieces, hangs);
       statuses[status] = (statuses[status] ?? 0) + 1;
@@ -80,7 +81,7 @@ export async function fuzzHttp(
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, worker));
   await sendGood();
-  const late = await residentMiB(service.started.child.pid);
+  const late = await residentMiBOf(service.started.child.pid);
   const { status, stderr } = await service.stop();
   if (status !== 0) faults.push(`the service ended with ${status}`);
   if (/A request failed/.test(stderr)) {
@@ -127,11 +128,6 @@ async function exchange(port: number, pieces: readonly Uint8Array[], hangs: bool
       // The other end was faster.
     }
   }
-}
-
-async function residentMiB(pid: number): Promise<number> {
-  const { stdout } = await new Deno.Command("cat", { args: [`/proc/${pid}/status`] }).output();
-  return Number(/VmRSS:\s+(\d+)/.exec(new TextDecoder().decode(stdout))?.[1] ?? NaN) / 1024;
 }
 
 if (import.meta.main) {
