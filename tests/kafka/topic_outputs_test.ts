@@ -22,7 +22,7 @@ import { startKafka } from "../support/kafka_broker.ts";
 import { clientOf, valuesOf } from "../support/kafka_messages.ts";
 import { randomFrom } from "../support/random.ts";
 
-const broker = await startKafka();
+const broker = await startKafka({ own: true });
 const ignore = broker === null;
 const kafka = clientOf(broker?.brokers ?? []);
 

@@ -3,6 +3,7 @@
  *
  * ```
  *   KAFKA_BROKERS is set     that cluster is used, and never stopped
+ *   KAFKA_SHARED is set      so is that broker, but where a test needs one of its own
  *   java and mvn are there   the broker's libraries are copied to build/kafka/libs once, and a broker started from them
  *   neither                  null: the tests that need it report themselves ignored
  * ```
@@ -40,6 +41,8 @@ export interface KafkaBrokerOptions {
   readonly scramUsers?: readonly string[];
   /** Where its data lies, made where it is missing; a temporary directory where not given. */
   readonly directory?: string;
+  /** Whether the tests kill it: then it is shared with nobody. */
+  readonly own?: boolean;
 }
 
 /** A broker that runs. */
@@ -55,7 +58,7 @@ export interface KafkaBroker extends TestServer {
 
 /** Starts a broker, or uses the one of KAFKA_BROKERS; null, said once on stderr, where there is none to be had. */
 export async function startKafka(options: KafkaBrokerOptions = {}): Promise<KafkaBroker | null> {
-  const given = Deno.env.get("KAFKA_BROKERS");
+  const given = Deno.env.get("KAFKA_BROKERS") ?? (options.own ? undefined : Deno.env.get("KAFKA_SHARED"));
   const special = options.properties !== undefined || options.listeners !== undefined;
   if (given !== undefined && !special) return new GivenBroker(given.split(","));
   if (!await haveLibraries()) {
