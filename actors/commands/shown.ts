@@ -10,6 +10,7 @@ import type { SplitReport } from "../split_actor.ts";
 import type { NamedLook } from "../named_look.ts";
 import type { SplitReads } from "../split_reads.ts";
 import type { SplitView } from "../split_view.ts";
+import type { WebhookReport } from "../webhook_endpoint.ts";
 import type { CommonParts } from "./job.ts";
 
 /** What is shown. */
@@ -20,6 +21,8 @@ export interface Shown {
   readonly reads: () => readonly (SplitReads | null)[];
   /** What is in those that run. */
   readonly looks: () => readonly NamedLook[];
+  /** Endpoints that triggers are sent to. */
+  readonly endpoints: () => readonly WebhookReport[];
   /** Null where nobody is shown anything. */
   readonly onlookers: Onlookers | null;
   /** Whether it is ready though it has no split. */

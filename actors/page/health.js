@@ -29,6 +29,8 @@ const RATIO_MANY = 0.3;
 /** A change may wait so many intervals, and so many seconds at least, until it is durable. */
 const CHECKPOINT_INTERVALS = 20;
 const CHECKPOINT_S_MIN = 10;
+/** How long a trigger may wait for its webhook. */
+const ENDPOINT_S = 900;
 /** How far behind the wall clock, besides the lateness, while records come. */
 const BEHIND_S = 60;
 
@@ -50,6 +52,7 @@ export function healthOf(status, samples) {
     ...watermarks(status, samples),
     ...mailboxes(status),
     ...windows(status),
+    ...endpoints(status),
   ];
   const level = reasons.some((reason) => reason.level === "ill")
     ? "ill"
@@ -244,6 +247,30 @@ function windows({ splits }) {
       `${count(evicted)} ids left the dedup window before their time: a copy of them would be told again. ` +
       "Raise identity.capacity",
   }];
+}
+
+/**
+ * @param {Status} status
+ * @returns {Reason[]}
+ */
+function endpoints({ endpoints }) {
+  /** @type {Reason[]} */
+  const reasons = [];
+  for (const { name, disabled, down, pending, oldest_pending_s } of endpoints) {
+    const oldestS = oldest_pending_s ?? 0;
+    if (disabled) {
+      reasons.push({
+        level: "ill",
+        name: "Webhook disabled",
+        text: `${name} has said that it is gone (410)`,
+      });
+    } else if (down || oldestS > ENDPOINT_S) {
+      const state = down ? "does not take what it is sent" : "is slower than what is told";
+      const text = `${name} ${state}: ${count(pending)} wait, the oldest for ${duration(oldestS)}`;
+      reasons.push({ level: "look", name: "Webhook behind", text });
+    }
+  }
+  return reasons;
 }
 
 /**

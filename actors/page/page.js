@@ -14,6 +14,7 @@ import { Samples } from "./samples.js";
 import { Splits } from "./splits.js";
 import { byId, clockTime, count, duration, element, percent, rate, setText, short } from "./text.js";
 import { TokenForm } from "./token.js";
+import { Webhooks } from "./webhooks.js";
 import { Wheel } from "./wheel.js";
 
 /** @typedef {import("./api.js").StatusAnswer} StatusAnswer */
@@ -42,6 +43,7 @@ class Page {
     this.charts = new Charts();
     this.wheel = new Wheel();
     this.splits = new Splits();
+    this.webhooks = new Webhooks();
     this.search = new DeviceSearch();
     this.latest = new Latest((device) => this.search.show(device));
     this.token = new TokenForm(() => this.again());
@@ -117,6 +119,7 @@ class Page {
     this.charts.update(this.samples);
     this.wheel.update(status);
     this.splits.update(status);
+    this.webhooks.update(status);
     this.latest.update(status);
   }
 

@@ -9,6 +9,7 @@ import { afterAll } from "../support/after_all.ts";
 import { screenshot, startBrowser, view, type ViewOptions } from "../support/browser.ts";
 import { inDirectory } from "../support/fencepost_process.ts";
 import { RunningService } from "../support/http_service.ts";
+import { SECRET, WebhookReceiver } from "../support/webhook_receiver.ts";
 
 const browser = await startBrowser();
 afterAll(async () => await browser?.close());
@@ -104,6 +105,41 @@ pageTest("dead letters are a reason to look, and are shown with theirs", async (
     equal(await letter.locator("details").getAttribute("open"), "");
     await screenshot(page, "look-here");
   });
+});
+
+Deno.test({
+  name: "page: each webhook, and that one is disabled is a reason to look at once",
+  ignore: browser === null,
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async () => {
+    if (browser === null) return;
+    const well = new WebhookReceiver();
+    const gone = new WebhookReceiver(() => new Response(null, { status: 410 }));
+    await inDirectory(async (directory) => {
+      const sink = [well, gone].map(({ url }, i) => ({
+        ...{ type: "webhook", name: i === 0 ? "billing" : "dispatch", url, secrets: [{ env: "SECRET" }] },
+        allow_private: true,
+      }));
+      const service = await RunningService.start(
+        ["--state", `${directory}/state`, "--set", `sink=${JSON.stringify(sink)}`],
+        { SECRET },
+      );
+      try {
+        await view(browser, service.url, {}, async (page) => {
+          await shows(page, "#facts", new RegExp(`http ${new URL(service.url).host} `));
+          await service.send([lineOf("ENTER", "truck-1")]);
+          await shows(page, "#webhooks tbody tr", /^billingwell1/);
+          await shows(page, "#webhooks tbody tr", /^dispatchgone \(410\)01/);
+          await shows(page, "#reasons li", /^Webhook disabled dispatch has said/);
+          await screenshot(page, "webhooks");
+        });
+      } finally {
+        await service.stop();
+      }
+    });
+    await Promise.all([well.close(), gone.close()]);
+  },
 });
 
 const HOSTILE = [

@@ -4,10 +4,10 @@
  * @module
  */
 import { deepEqual, equal, match } from "node:assert/strict";
-import type { Sample, SplitStatus, Status } from "../../actors/adapters/http/status.ts";
+import type { EndpointStatus, Sample, SplitStatus, Status } from "../../actors/adapters/http/status.ts";
 import { healthOf, suppressedRatio } from "../../actors/page/health.js";
 import { Samples } from "../../actors/page/samples.js";
-import { sampleAt, splitAt, statusAt } from "./status_values.ts";
+import { endpointWith, sampleAt, splitAt, statusAt } from "./status_values.ts";
 
 const END = 1000;
 
@@ -41,6 +41,9 @@ Deno.test("healthOf: well, and what it says then", () => {
 });
 
 const split = (differs: Partial<SplitStatus>): Partial<Status> => ({ splits: [splitAt(END, differs)] });
+const endpoint = (differs: Partial<EndpointStatus>): Partial<Status> => ({
+  endpoints: [endpointWith(differs)],
+});
 const checkpoint = (age_s: number): Partial<Status> =>
   split({ checkpoint: { number: 1, age_s, took_s: 0.01, bytes: 1 } });
 
@@ -77,6 +80,12 @@ const REASONS: readonly (readonly [
   ["Window too small", "look", [{}, split({ window: { ids: 1, bytes: 1, evicted_live: 1 } })], [
     {},
     split({ window: { ids: 1, bytes: 1, evicted_live: 0 } }),
+  ]],
+  ["Webhook disabled", "ill", [{}, endpoint({ disabled: true, down: true })], [{}, endpoint({})]],
+  ["Webhook behind", "look", [{}, endpoint({ down: true })], [{}, endpoint({ failed: 9, retrying: 1 })]],
+  ["Webhook behind", "look", [{}, endpoint({ oldest_pending_s: 901 })], [
+    {},
+    endpoint({ oldest_pending_s: 900 }),
   ]],
 ];
 for (const [i, [name, level, bad, good]] of REASONS.entries()) {

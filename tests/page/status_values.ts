@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Sample, SplitStatus, Status } from "../../actors/adapters/http/status.ts";
+import type { EndpointStatus, Sample, SplitStatus, Status } from "../../actors/adapters/http/status.ts";
 
 /** A sample of a second. */
 export function sampleAt(second: number, counts: Partial<Sample> = {}): Sample {
@@ -43,6 +43,22 @@ export function splitAt(second: number, differs: Partial<SplitStatus> = {}): Spl
   };
 }
 
+/** An endpoint that is well. */
+export function endpointWith(differs: Partial<EndpointStatus> = {}): EndpointStatus {
+  return {
+    name: "billing",
+    delivered: 1,
+    failed: 0,
+    pending: 0,
+    retrying: 0,
+    oldest_pending_s: null,
+    rejected: 0,
+    disabled: false,
+    down: false,
+    ...differs,
+  };
+}
+
 /** A service that is well, at the second of this sample. */
 export function statusAt(sample: Sample, differs: Partial<Status> = {}): Status {
   return {
@@ -57,6 +73,7 @@ export function statusAt(sample: Sample, differs: Partial<Status> = {}): Status 
     refused: {},
     in_flight: { records: 0, limit: 1000 },
     splits: [splitAt(sample.at / 1000)],
+    endpoints: [],
     pending: { overdue: 0, seconds: [], minutes: [], hours: [], beyond: 0, is_sample: false, next_s: null },
     recent_triggers: [],
     recent_dead_letters: [],

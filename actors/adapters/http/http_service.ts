@@ -44,8 +44,8 @@ export interface HttpServiceOptions {
   readonly splits: () => readonly SplitView[];
   /** Whether it is ready without a split, as the member of a group is that has none for it; else it never is. */
   readonly standsBy?: () => boolean;
-  /** Endpoints that triggers are sent to; none where not given. */
-  readonly endpoints?: () => readonly WebhookReport[];
+  /** Endpoints that triggers are sent to. */
+  readonly endpoints: () => readonly WebhookReport[];
   /** What is in the splits that run. */
   readonly looks: () => readonly NamedLook[];
 }
@@ -80,7 +80,7 @@ export class HttpService {
    * @throws {Error} where the address, the certificate or a token can't be used
    */
   static async start(options: HttpServiceOptions): Promise<HttpService> {
-    const { config, notice, intake, splits, endpoints = () => [] } = options;
+    const { config, notice, intake, splits, endpoints } = options;
     const access = await Access.create(config.http);
     const idempotency = new LazyStore(
       join(config.checkpoint.path, "requests.kv"),
@@ -117,7 +117,11 @@ export class HttpService {
       idleTimeoutMs: config.http.idleTimeoutUs / 1000,
     });
     routes.push(...readRoutes({ ...options, streams, maxAgeUs: config.time.maxAgeUs }));
-    const status = { ...options, notReady: () => notReady(options) };
+    const status = {
+      ...options,
+      notReady: () => notReady(options),
+      url: () => server?.url ?? "",
+    };
     const history = historyOf(status);
     routes.push(...pageRoutes(), ...statusRoutes(status, history));
     routes.push(openApiRoute(routes));

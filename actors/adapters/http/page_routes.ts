@@ -47,6 +47,7 @@ const ASSETS: readonly (readonly [string, string, string])[] = [
     "charts",
     "wheel",
     "splits",
+    "webhooks",
     "latest",
     "device",
     "token",

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { type Config, listenOf } from "../../../lib/config.ts";
+import type { Config } from "../../../lib/config.ts";
 import { PendingCounts } from "../../../lib/pending_counts.ts";
 import { VERSION } from "../../../lib/version.ts";
 import type { Intake } from "../../intake.ts";
@@ -14,6 +14,7 @@ import type { Onlookers } from "../../onlookers.ts";
 import type { ShownDeadLetter } from "../../recent_dead_letters.ts";
 import type { SplitReport } from "../../split_actor.ts";
 import type { NamedLook } from "../../named_look.ts";
+import type { WebhookReport } from "../../webhook_endpoint.ts";
 
 /** Triggers and dead letters that are shown. */
 const RECENT = 12;
@@ -27,7 +28,10 @@ export interface StatusSources {
   readonly report: () => SplitReport | null;
   readonly looks: () => readonly NamedLook[];
   readonly onlookers: Onlookers;
+  readonly endpoints: () => readonly WebhookReport[];
   readonly notReady: () => string | null;
+  /** Where the service listens. */
+  readonly url: () => string;
 }
 
 /** Counts at one moment: what goes into charts. */
@@ -70,6 +74,22 @@ export interface SplitStatus {
   };
 }
 
+/** An endpoint that triggers are sent to, as it is shown. */
+export interface EndpointStatus {
+  readonly name: string;
+  readonly delivered: number;
+  /** Attempts that failed. */
+  readonly failed: number;
+  readonly pending: number;
+  readonly retrying: number;
+  /** Null where none is pending, or none was looked at yet. */
+  readonly oldest_pending_s: number | null;
+  /** Given up, and dead letters. */
+  readonly rejected: number;
+  readonly disabled: boolean;
+  readonly down: boolean;
+}
+
 /** The answer. */
 export interface Status {
   readonly version: string;
@@ -84,6 +104,7 @@ export interface Status {
   /** Records taken and not durable, and how many may be; null where requests are not taken. */
   readonly in_flight: { readonly records: number; readonly limit: number } | null;
   readonly splits: readonly SplitStatus[];
+  readonly endpoints: readonly EndpointStatus[];
   /** Visits by how far their next deadline lies ahead. */
   readonly pending: {
     readonly overdue: number;
@@ -130,7 +151,7 @@ export function statusOf(sources: StatusSources, uptimeMs: number): Status {
     version: VERSION,
     uptime_s: Math.floor(uptimeMs / 1000),
     not_ready: sources.notReady(),
-    source: { type: config.source.type, name: nameOf(config) },
+    source: { type: config.source.type, name: nameOf(config, sources.url()) },
     lateness_s: config.dwell.latenessUs / 1e6,
     checkpoint_interval_s: config.checkpoint.intervalUs / 1e6,
     sample: sampleOf(sources),
@@ -138,6 +159,7 @@ export function statusOf(sources: StatusSources, uptimeMs: number): Status {
     refused: intake === null ? {} : { ...intake.shed },
     in_flight: intake === null ? null : { records: intake.admission.inFlight, limit: intake.admission.limit },
     splits: looks.map(splitStatus),
+    endpoints: sources.endpoints().map(endpointStatus),
     pending: pendingStatus(looks),
     recent_triggers: onlookers.triggers.newestFirst(RECENT).map((line) => JSON.parse(decoder.decode(line))),
     recent_dead_letters: onlookers.deadLetters.newestFirst().slice(0, RECENT),
@@ -167,6 +189,16 @@ function splitStatus({ name, report, mailboxes, mailboxCapacity }: NamedLook): S
   };
 }
 
+function endpointStatus({ attempts, oldestPendingUs, ...report }: WebhookReport): EndpointStatus {
+  const { delivered, ...failed } = attempts;
+  const { name, pending, retrying, rejected, disabled, down } = report;
+  return {
+    ...{ name, delivered, pending, retrying, rejected, disabled, down },
+    failed: Object.values(failed).reduce((sum, count) => sum + count, 0),
+    oldest_pending_s: oldestPendingUs === null ? null : seconds(oldestPendingUs),
+  };
+}
+
 function pendingStatus(looks: readonly NamedLook[]): Status["pending"] {
   const all = new PendingCounts();
   let nextS: number | null = null;
@@ -189,8 +221,8 @@ function pendingStatus(looks: readonly NamedLook[]): Status["pending"] {
 }
 
 /** Where records come from, for a person. */
-function nameOf(config: Config): string {
-  if (config.source.type === "http") return listenOf(config)?.value ?? "";
+function nameOf(config: Config, url: string): string {
+  if (config.source.type === "http") return url.slice(url.indexOf("//") + 2);
   if (config.source.type === "kafka") return config.source.topic;
   return config.source.path;
 }
