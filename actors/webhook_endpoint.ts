@@ -16,7 +16,7 @@
  */
 import { assert } from "../lib/assert.ts";
 import { EndpointBacklog } from "../lib/endpoint_backlog.ts";
-import { type BodyForm, triggerId, webhookBody } from "../lib/webhook_message.ts";
+import { type BodyForm, webhookBody } from "../lib/webhook_message.ts";
 import { judgeAttempt } from "../lib/webhook_retry.ts";
 import type { WebhookFilter } from "../lib/webhook_filter.ts";
 import type { Clock } from "./ports.ts";
@@ -297,10 +297,8 @@ export class WebhookEndpoint {
     this.#under.add(work);
   }
 
-  async #post({ offset, trigger }: OutboxEntry): Promise<void> {
+  async #post({ offset, id, trigger }: OutboxEntry): Promise<void> {
     const { sender, body, clock, timeoutUs, chance, notice, howToEnable } = this.#options;
-    const id = triggerId(trigger);
-    assert(id !== null, "what is in the outbox is a trigger");
     const limit = new AbortController();
     const late = clock.delay(timeoutUs, limit.signal).then(() => limit.abort(TIMED_OUT), () => {});
     const signal = AbortSignal.any([limit.signal, this.#abandon.signal]);

@@ -11,6 +11,8 @@ import type { Attempt } from "../lib/webhook_retry.ts";
 export interface OutboxEntry extends BacklogEntry {
   /** The split that told it. */
   readonly split: string;
+  /** The trigger's. */
+  readonly id: string;
   /** Its line, without a `\n`. */
   readonly trigger: Uint8Array;
 }

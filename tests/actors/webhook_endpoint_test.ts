@@ -40,6 +40,7 @@ class Outbox {
         next: offset + 100,
         toldUs: this.clock.wallUs(),
         split: "ndjson",
+        id,
         trigger,
       });
     }
