@@ -318,7 +318,8 @@ export class WebhookEndpoint {
     else this.#attempts[verdict.is === "failed" ? "refused" : verdict.is]++;
     if (verdict.is === "gone" && !wasDisabled) {
       notice(`Webhook ${this.name} is disabled from here on: its receiver says 410 (gone). ${howToEnable}`);
-      await this.#save();
+      // To be kept at once.
+      this.#savedAtUs = -Infinity;
     }
     this.#sayState(verdict.reason);
   }

@@ -1,4 +1,4 @@
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { WebhookEndpoint, type WebhookReport } from "../../actors/webhook_endpoint.ts";
 import type { EndpointState, OutboxEntry, OutboxReader, WebhookSender } from "../../actors/webhook_ports.ts";
 import { DOWN_FAILURES, RETRIES_MAX } from "../../lib/endpoint_backlog.ts";
@@ -65,6 +65,8 @@ class Bench {
   readonly sent: { readonly n: number; readonly atUs: number }[] = [];
   answer: (n: number, signal: AbortSignal) => Promise<Attempt> | Attempt = () => answered(204);
   state: EndpointState = BEGINNING;
+  /** What its state can't be kept for. */
+  saveFailure: Error | null = null;
   endpoint: WebhookEndpoint;
   readonly #options: { filter?: WebhookConfig["filter"]; concurrency?: number; retryForUs?: number };
   #run: Promise<void> = Promise.resolve();
@@ -78,6 +80,11 @@ class Bench {
 
   start(): void {
     this.#run = this.endpoint.run();
+  }
+
+  /** Resolves or rejects as its work does. */
+  get run(): Promise<void> {
+    return this.#run;
   }
 
   /** The process ends without a word, and another begins with what was saved. */
@@ -142,6 +149,7 @@ class Bench {
       reader: this.outbox.readerFrom(state.cursor),
       unread: this.outbox.entries.length - state.cursor / 100,
       save: (saved) => {
+        if (this.saveFailure !== null) return Promise.reject(this.saveFailure);
         this.state = structuredClone(saved);
         return Promise.resolve();
       },
@@ -314,4 +322,23 @@ Deno.test("webhook endpoint: killed at any time, each trigger is delivered, and 
     deepEqual(bench.state, { ...BEGINNING, cursor: bench.outbox.entries.length * 100 }, `seed ${seed}`);
     await bench.stop();
   }
+});
+
+Deno.test("webhook endpoint: 410 is kept at once; where it can't be, its work ends with why", async () => {
+  const bench = new Bench();
+  bench.answer = () => answered(410);
+  bench.start();
+  bench.tell(1);
+  await bench.settle();
+  equal(bench.state.disabled, "one");
+  await bench.stop();
+
+  const other = new Bench();
+  other.answer = () => answered(410);
+  other.saveFailure = new Error("Cannot write: the disk is full");
+  other.start();
+  other.tell(1);
+  const ended = rejects(other.run, /the disk is full/);
+  await other.settle();
+  await ended;
 });
