@@ -13,6 +13,9 @@ import { problem } from "./answer.ts";
 
 /** The least length of a token: shorter ones can be guessed. */
 const TOKEN_LENGTH_MIN = 16;
+/** What can be sent in a header, where a space would end it. */
+const TOKEN = /^[!-~]{1,512}$/;
+const BEARER = /^Bearer +(\S+)$/i;
 /** Wrong tokens that an address may send before it has to wait, and for how long, ms. */
 const GUESSES_MAX = 20;
 const GUESSES_MS = 60_000;
@@ -56,6 +59,11 @@ export class Access {
             "`openssl rand -hex 32` makes one",
         );
       }
+      if (!TOKEN.test(token)) {
+        throw new Error(
+          `Cannot use http.tokens[${i}] (${config.name}): a token has at most 512 characters, of ASCII and without spaces`,
+        );
+      }
       const hash = await sha256(token);
       const other = read.find((known) => timingSafeEqual(known.hash, hash));
       if (other !== undefined) {
@@ -76,8 +84,8 @@ export class Access {
   /** The client, or the answer that it gets instead. */
   async check(request: Request, peer: string, scope: Scope): Promise<Client | Response> {
     if (this.isOpen) return { name: peer };
-    const given = /^Bearer +([!-~]{1,512})$/i.exec(request.headers.get("authorization") ?? "")?.[1];
-    if (given === undefined) return unauthorized("Send Authorization: Bearer TOKEN");
+    const given = BEARER.exec(request.headers.get("authorization") ?? "")?.[1];
+    if (given === undefined || !TOKEN.test(given)) return unauthorized("Send Authorization: Bearer TOKEN");
     const found = this.#find(await sha256(given));
     if (found === null) return this.#guessed(peer) ?? unauthorized("This token is not known");
     if (!found.scopes.has(scope) && !found.scopes.has("admin")) {
