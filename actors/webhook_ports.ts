@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { BacklogEntry, BacklogState } from "../lib/endpoint_backlog.ts";
+import type { BacklogEntry, BacklogState } from "../lib/backlog_state.ts";
 import type { WebhookBody } from "../lib/webhook_message.ts";
 import type { Attempt } from "../lib/webhook_retry.ts";
 

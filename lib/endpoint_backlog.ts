@@ -9,8 +9,10 @@
  * ```
  *
  * The backlog of a receiver that is down for days stays in the outbox: once `RETRIES_MAX` triggers wait to be tried again,
- * no further one is looked at, so memory is the same after a minute and after a week. While a receiver works, one trigger
- * that it can't take is an entry among the retries and holds up none of the others.
+ * no further one is looked at, so memory is the same after a minute and after a week. While a receiver works, a trigger
+ * that it can't take is an entry among the retries and holds up none of the others: when they are full, one that is still
+ * refused after `REFUSALS_MAX` attempts, while others are taken, is given up for the next. Those alone that it will never
+ * take can't tell whether it works: where nothing else is tried, a new one is sent now and then.
  *
  * A trigger is given up `retryForUs` after it was told, with a last attempt at that time. Where there is no hope (the last
  * attempts have all failed, or the endpoint is disabled) those that have been waiting in the outbox for so long are given
@@ -19,60 +21,21 @@
  * @module
  */
 import { assert } from "./assert.ts";
+import type { BacklogEntry, BacklogState, Rejected, Retry } from "./backlog_state.ts";
 import { pauseUs, type Verdict } from "./webhook_retry.ts";
 
 /** Triggers that wait to be tried again; beyond them the outbox is where they wait. */
 export const RETRIES_MAX = 1000;
 /** Triggers whose dead letters are not written yet. */
 export const REJECTED_MAX = 1000;
+/** One that was refused after so many attempts, in 5 to 10 minutes, is at fault itself if the receiver works. */
+export const REFUSALS_MAX = 8;
+/** New triggers that are sent to see whether it works, and have failed, beside the retries. */
+export const PROBES_MAX = 100;
 /** So many failures in a row, and the receiver is taken to be down. */
 export const DOWN_FAILURES = 10;
 /** When a receiver is back, what waits is tried within this time. */
 const BACK_US = 10_000_000;
-
-/** A place in the outbox. */
-export interface BacklogEntry {
-  /** Where its line begins. */
-  readonly offset: number;
-  /** Where the next one does. */
-  readonly next: number;
-  /** When it was told, µs since the epoch. */
-  readonly toldUs: number;
-}
-
-/** A trigger that failed. */
-export interface Retry {
-  /** Its place. */
-  readonly offset: number;
-  /** When it was told, µs since the epoch. */
-  readonly toldUs: number;
-  /** How often it was tried. */
-  readonly attempts: number;
-  /** When it is tried again, µs since the epoch. */
-  readonly dueUs: number;
-  /** How the last attempt ended. */
-  readonly reason: string;
-}
-
-/** A trigger that was given up. */
-export interface Rejected {
-  /** Its place. */
-  readonly offset: number;
-  /** When it was told, µs since the epoch. */
-  readonly toldUs: number;
-  /** For the dead letter. */
-  readonly detail: string;
-}
-
-/** What is kept of an endpoint. */
-export interface BacklogState {
-  /** Everything before this is settled, or among the two below. */
-  readonly cursor: number;
-  /** To be tried again. */
-  readonly retries: readonly Retry[];
-  /** To be dead letters. */
-  readonly rejected: readonly Rejected[];
-}
 
 /** What to do next. */
 export type Step =
@@ -97,6 +60,11 @@ export class EndpointBacklog {
   #readTo: number;
   #failures = 0;
   #pausedUntilUs = -Infinity;
+  /** Whether it has taken one, and was not down since. */
+  #works = false;
+  /** First attempts that have failed in a row, and when the next may be made though the retries are full. */
+  #probes = 0;
+  #probeUs = -Infinity;
 
   /** Goes on from what was kept. */
   constructor(
@@ -160,9 +128,13 @@ export class EndpointBacklog {
     const hopeless = this.disabled || this.isDown;
     const expired = this.#isExpired(head, nowUs);
     if (hopeless && expired && canReject) return { do: "reject_head" };
-    const hasRoom = this.#retries.size + this.#first.size < RETRIES_MAX && (canReject || !expired);
-    if (canSend && hasRoom && this.#pausedUntilUs <= nowUs) return { do: "send_head" };
-    if (canSend && hasRoom) untilUs = Math.min(untilUs, this.#pausedUntilUs);
+    if (canSend && (canReject || !expired)) {
+      const sendUs = Math.max(this.#pausedUntilUs, this.#roomUs());
+      if (sendUs <= nowUs) return { do: "send_head" };
+      const refused = this.#works && canReject ? this.#mostRefused() : null;
+      if (refused !== null) return { do: "reject_retry", offset: refused.offset };
+      untilUs = Math.min(untilUs, sendUs);
+    }
     if (hopeless && !expired) untilUs = Math.min(untilUs, this.#expiryUs(head));
     return { do: "wait", untilUs };
   }
@@ -206,7 +178,8 @@ export class EndpointBacklog {
     assert(retry !== undefined, "what is given up was to be tried again");
     this.#again.delete(offset);
     this.#retries.delete(offset);
-    this.#reject(retry, retry.reason);
+    const { reason, attempts } = retry;
+    this.#reject(retry, this.disabled ? reason : `${reason}, ${attempts} times, while others were taken`);
   }
 
   /**
@@ -229,9 +202,15 @@ export class EndpointBacklog {
       this.#retries.delete(offset);
       if (this.isDown) this.#isBack(nowUs, chance);
       this.#failures = 0;
+      this.#works = true;
+      this.#probes = 0;
+      this.#probeUs = -Infinity;
       return "delivered";
     }
-    this.#failures++;
+    if (retry === undefined) this.#probeUs = nowUs + pauseUs(++this.#probes, chance());
+    // What it has refused before says nothing of one that works.
+    if (retry === undefined || !this.#works) this.#failures++;
+    if (this.isDown) this.#works = false;
     if (verdict.is === "gone") this.disabled = true;
     if (verdict.retryAfterUs > 0) {
       this.#pausedUntilUs = Math.max(this.#pausedUntilUs, nowUs + verdict.retryAfterUs);
@@ -252,6 +231,7 @@ export class EndpointBacklog {
       attempts,
       dueUs: Math.min(dueUs, lastUs),
       reason: verdict.reason,
+      refused: verdict.is === "refused",
     });
     return "retry";
   }
@@ -266,6 +246,25 @@ export class EndpointBacklog {
     let cursor = head?.offset ?? this.#readTo;
     for (const offset of this.#first.keys()) cursor = Math.min(cursor, offset);
     return { cursor, retries: [...this.#retries.values()], rejected: [...this.#rejected.values()] };
+  }
+
+  /** When there is room for another one. */
+  #roomUs(): number {
+    const size = this.#retries.size + this.#first.size;
+    if (size < RETRIES_MAX) return -Infinity;
+    const mayProbe = !this.#works && this.#first.size === 0 && size < RETRIES_MAX + PROBES_MAX;
+    return mayProbe ? this.#probeUs : Infinity;
+  }
+
+  /** The one that was refused most often, and often enough; null where there is none, or there is room. */
+  #mostRefused(): Retry | null {
+    if (this.#retries.size + this.#first.size < RETRIES_MAX) return null;
+    let most: Retry | null = null;
+    for (const retry of this.#retries.values()) {
+      const isMore = retry.attempts >= REFUSALS_MAX && retry.attempts > (most?.attempts ?? 0);
+      if (isMore && retry.refused === true && !this.#again.has(retry.offset)) most = retry;
+    }
+    return most;
   }
 
   /** What is due first; where nothing is tried any more, what is given up first. */

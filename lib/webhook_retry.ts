@@ -18,6 +18,8 @@ const PAUSE_US_MAX = 3_600_000_000;
 /** A `Retry-After` beyond this is not believed: a year would be a lost receiver. */
 export const RETRY_AFTER_US_MAX = 3_600_000_000;
 const REDIRECTED = 300;
+/** Of 4xx those that are not about what was sent: too slow, too early, too many. */
+const NOT_NOW: readonly number[] = [408, 425, 429];
 
 /** How an attempt ended. */
 export type Attempt =
@@ -26,8 +28,11 @@ export type Attempt =
 
 /** What it means. */
 export interface Verdict {
-  /** `gone` ends the endpoint, `failed` is tried again. */
-  readonly is: "delivered" | "gone" | "failed";
+  /**
+   * `gone` ends the endpoint; `failed` and `refused` are tried again, where refused is what a receiver says of this trigger
+   * that may well take others.
+   */
+  readonly is: "delivered" | "gone" | "failed" | "refused";
   /** For people and dead letters, without a full stop. */
   readonly reason: string;
   /** How long it is asked to wait, µs, bounded; 0 where it is not. */
@@ -43,8 +48,10 @@ export function judgeAttempt(attempt: Attempt, wallUs: number): Verdict {
   }
   if (status === 410) return { is: "gone", reason: "status 410 (gone)", retryAfterUs: 0 };
   const isRedirect = status >= REDIRECTED && status < 400;
+  // A receiver that stumbles over what is in a trigger says 500; one that has no time for any 502 to 504.
+  const isRefusal = status >= 400 && status <= 500 && !NOT_NOW.includes(status);
   return {
-    is: "failed",
+    is: isRefusal ? "refused" : "failed",
     reason: isRedirect ? `status ${status}, and redirects are not followed` : `status ${status}`,
     retryAfterUs: retryAfter === null ? 0 : parseRetryAfter(retryAfter, wallUs),
   };

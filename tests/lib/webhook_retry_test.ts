@@ -11,9 +11,13 @@ Deno.test("judgeAttempt: each answer, and none", () => {
   };
   for (const status of [200, 201, 204, 299]) deepEqual(of(status, "60"), ["delivered", 0]);
   deepEqual(of(410, "60"), ["gone", 0]);
-  for (const status of [300, 301, 307, 400, 404, 409, 411, 413, 429, 500, 503]) {
+  for (const status of [300, 301, 307, 408, 425, 429, 501, 503]) {
     deepEqual(of(status), ["failed", 0]);
     deepEqual(of(status, "60"), ["failed", 60 * SECOND_US]);
+  }
+  for (const status of [400, 401, 404, 409, 411, 413, 422, 499, 500]) {
+    deepEqual(of(status), ["refused", 0]);
+    deepEqual(of(status, "60"), ["refused", 60 * SECOND_US]);
   }
   for (const outcome of ["timed_out", "unreachable", "refused_address"] as const) {
     deepEqual(judgeAttempt({ outcome, reason: "x" }, NOW_US), { is: "failed", reason: "x", retryAfterUs: 0 });
