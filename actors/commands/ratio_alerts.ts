@@ -108,11 +108,13 @@ export function inputRules(): AlertRule[] {
     },
     {
       alert: "FencepostSinkRejects",
-      expr: 'increase(fencepost_dead_letters_total{reason="SINK_REJECTED"}[15m]) > 0',
+      expr: 'increase(fencepost_dead_letters_total{reason="SINK_REJECTED"}[15m]) > 0\n' +
+        "  or increase(fencepost_sink_given_up_total[15m]) > 0",
       for: "0m",
       severity: "critical",
       summary: "An output has refused triggers for good",
-      description: "They are in the dead letters with the reason SINK_REJECTED.",
+      description:
+        "They are in the dead letters with the reason SINK_REJECTED; what a webhook has given up may be about to be.",
       action:
         "fencepost dead-letters list --reason SINK_REJECTED shows which and why; replay them when it is mended.",
     },

@@ -92,10 +92,15 @@ Deno.test("endpoint metrics: by endpoint and outcome", async () => {
       pending: 0,
       oldestPendingUs: null,
       disabled: true,
+      rejected: 7,
     },
   ]);
   const scrape = new Scrape((await set.text(null)).text);
   equal(scrape.value("fencepost_sink_attempts_total", { endpoint: "crm", outcome: "delivered" }), 3);
+  deepEqual(["crm", "old"].map((endpoint) => scrape.value("fencepost_sink_given_up_total", { endpoint })), [
+    0,
+    7,
+  ]);
   equal(scrape.value("fencepost_sink_pending_triggers", { endpoint: "crm" }), 2);
   equal(scrape.value("fencepost_sink_oldest_pending_seconds", { endpoint: "crm" }), 1.5);
   deepEqual(["crm", "old"].map((endpoint) => scrape.value("fencepost_sink_disabled", { endpoint })), [0, 1]);

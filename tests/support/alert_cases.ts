@@ -48,6 +48,7 @@ function well(minutes: number, changed: Series = {}): Series {
     [`fencepost_event_loop_lag_seconds_bucket{${OF}, le="+Inf"}`]: `0+600x${minutes}`,
     [`fencepost_sink_oldest_pending_seconds{${OF}, endpoint="crm"}`]: `1x${minutes}`,
     [`fencepost_sink_disabled{${OF}, endpoint="crm"}`]: `0x${minutes}`,
+    [`fencepost_sink_given_up_total{${OF}, endpoint="crm"}`]: `0x${minutes}`,
     ...changed,
   };
 }
@@ -301,6 +302,12 @@ export const CASES: readonly AlertCase[] = [
     series: well(HOUR, { [`fencepost_sink_oldest_pending_seconds{${OF}, endpoint="crm"}`]: "1x10 1+60x50" }),
     atMinute: 40,
     alerts: ["FencepostEndpointBehind"],
+  },
+  {
+    name: "what an endpoint has not taken is given up",
+    series: well(HOUR, { [`fencepost_sink_given_up_total{${OF}, endpoint="crm"}`]: "0x20 1x40" }),
+    atMinute: 25,
+    alerts: ["FencepostSinkRejects"],
   },
   {
     name: "an endpoint is gone",

@@ -19,6 +19,14 @@ export function registerEndpointMetrics(set: MetricSet, endpoints: () => readonl
       for (const [outcome, count] of Object.entries(attempts)) tell(count, { endpoint, outcome });
     }
   });
+  set.counter({
+    name: "fencepost_sink_given_up_total",
+    help:
+      "Triggers that an endpoint did not take in time, or never will: dead letters with the reason SINK_REJECTED",
+    labels: LABELS,
+  }, (tell) => {
+    for (const { name: endpoint, rejected } of endpoints()) tell(rejected, { endpoint });
+  });
   const gauge = (name: string, help: string, of: (endpoint: WebhookReport) => number): void =>
     set.gauge({ name: `fencepost_sink_${name}`, help, labels: LABELS }, (tell) => {
       for (const endpoint of endpoints()) tell(of(endpoint), { endpoint: endpoint.name });
