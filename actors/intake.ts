@@ -96,7 +96,7 @@ export type ShedCause =
   | "full"
   /** It is starting or stopping. */
   | "closed"
-  /** The request was not read, and counts as one. */
+  /** The request was not read, or its connection not taken, and counts as one. */
   | "unread";
 
 /** See the module's header. */
@@ -170,7 +170,7 @@ export class Intake implements Source {
     return answer.promise;
   }
 
-  /** A request was refused before it was read: time waits for it as for any other. */
+  /** A request, or a connection, was refused before it was read: time waits for it as for any other. */
   refuseUnread(): void {
     this.#refused("unread", 1, this.#options.clock.monotonicUs());
   }

@@ -188,12 +188,13 @@ function outwardRules(): AlertRule[] {
   return [
     {
       alert: "FencepostShedding",
-      expr: 'sum by (job, instance) (rate(fencepost_shed_records_total{cause="full"}[5m])) > 0',
+      expr: 'sum by (job, instance) (rate(fencepost_shed_records_total{cause!="closed"}[5m])) > 0',
       for: "10m",
       severity: "warning",
       summary: "{{ $value | humanize }} records a second are refused",
       description:
-        "More is sent than becomes durable within http.target. Clients are told, and have to send it again.",
+        "More is sent than becomes durable within http.target, or by more connections or in more bytes at a time than " +
+        "http.connections_max and http.bodies_bytes_max. Clients are told, and have to send it again.",
       action:
         "Larger batches from the clients, a faster disk, more processes. Nothing that was accepted is lost.",
     },

@@ -7,6 +7,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { join } from "node:path";
 import { inDirectory } from "../support/fencepost_process.ts";
 import { RunningService } from "../support/http_service.ts";
+import { Scrape } from "../support/metrics_text.ts";
 
 const ENTER = JSON.stringify({ device_id: "a", fence_id: "f", kind: "ENTER", event_time_ms: Date.now() });
 
@@ -61,6 +62,7 @@ Deno.test("serve: where answers can't be kept a request with a key fails, until 
     const key = { "idempotency-key": "k" };
     const failed = await service.post(ENTER, key);
     equal(failed.status, 500, await failed.text());
+    equal(await shedUnread(service), 1, "time waits for it to be sent again");
     await Deno.remove(inTheWay);
     deepEqual((await service.send([ENTER], key)).outcomes, ["accepted"]);
     const { status, stderr } = await service.stop();
@@ -68,6 +70,30 @@ Deno.test("serve: where answers can't be kept a request with a key fails, until 
     match(stderr, /Cannot use \S+requests\.kv: .*stop and delete it/);
   });
 });
+
+Deno.test("serve: a connection that there is no room for is shed, and time waits for what it had to say", async () => {
+  await inDirectory(async (directory) => {
+    const args = ["--state", join(directory, "state"), "--set", "http.connections_max=4"];
+    const service = await RunningService.start(args);
+    equal(await shedUnread(service), 0);
+    const port = Number(new URL(service.url).port);
+    const held: Deno.Conn[] = [];
+    while (held.length < 4) held.push(await Deno.connect({ hostname: "127.0.0.1", port }));
+    match(await ask(service, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"), /^HTTP\/1\.1 503 /);
+    for (const connection of held) connection.close();
+    ok(await shedUnread(service) >= 1);
+    equal((await service.stop()).status, 0);
+  });
+});
+
+/** How many requests and connections were refused without a look, by the metrics. */
+async function shedUnread(service: RunningService): Promise<number> {
+  const response = await fetch(`${service.url}/metrics`);
+  const text = await response.text();
+  // The gate may not have heard yet that there is room again.
+  if (response.status === 503) return await shedUnread(service);
+  return new Scrape(text).value("fencepost_shed_records_total", { cause: "unread" });
+}
 
 Deno.test("serve: answers that can't be kept do not fail the end", async () => {
   await inDirectory(async (directory) => {

@@ -290,6 +290,12 @@ export const CASES: readonly AlertCase[] = [
     alerts: ["FencepostShedding"],
   },
   {
+    name: "connections are refused",
+    series: well(HOUR, { [`fencepost_shed_records_total{${OF}, cause="unread"}`]: "0x10 0+60x50" }),
+    atMinute: 40,
+    alerts: ["FencepostShedding"],
+  },
+  {
     name: "requests fail",
     series: well(HOUR, {
       [`fencepost_http_requests_total{${OF}, route="/v1/transitions", status="5xx"}`]: "0x10 0+60x50",

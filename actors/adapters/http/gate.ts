@@ -44,6 +44,8 @@ export interface GateOptions {
   readonly connectionsMax: number;
   readonly requestTimeoutMs: number;
   readonly idleTimeoutMs: number;
+  /** Told of each connection that is refused. */
+  readonly refused: () => void;
 }
 
 /** Why connections ended that did not end by themselves. */
@@ -150,6 +152,7 @@ export class Gate {
       }
       if (this.#connections.size >= this.#options.connectionsMax) {
         this.counts.refused++;
+        this.#options.refused();
         const said = this.#options.isTls ? Promise.resolve(0) : client.write(TOO_MANY);
         said.catch(() => {}).finally(() => closeQuietly(client));
         continue;

@@ -34,6 +34,7 @@ export class HttpServer {
   /**
    * Listens.
    *
+   * @param options.refused is told of each connection that there was no room for
    * @param options.failed is told of a handler's error, which its client sees as a 500 without a word
    * @throws {Error} where the address or the certificate can't be used; the message says which
    */
@@ -42,10 +43,11 @@ export class HttpServer {
     options: {
       readonly http: HttpConfig;
       readonly handler: Handler;
+      readonly refused: () => void;
       readonly failed: (error: unknown) => void;
     },
   ): Promise<HttpServer> {
-    const { http, handler, failed } = options;
+    const { http, handler, refused, failed } = options;
     const tls = http.tls === null ? {} : {
       cert: await readPem(http.tls.certFile, "http.tls.cert_file"),
       key: await readPem(http.tls.keyFile, "http.tls.key_file"),
@@ -89,6 +91,7 @@ export class HttpServer {
         connectionsMax: http.connectionsMax,
         requestTimeoutMs: http.requestTimeoutUs / 1000,
         idleTimeoutMs: http.idleTimeoutUs / 1000,
+        refused,
       });
     } catch (cause) {
       await server.shutdown();

@@ -129,6 +129,8 @@ export class HttpService {
       server = await HttpServer.start(listenOf(config)?.value as string, {
         http: config.http,
         handler: routed(routes, { access, guard: guardOf(config), answered: metrics.answered }),
+        // There may have been transitions in it.
+        refused: () => intake?.refuseUnread(),
         failed: (error) => notice(`A request failed: ${error instanceof Error ? error.message : error}`),
       });
     } catch (error) {

@@ -120,7 +120,13 @@ export async function postTransitions(
   };
   if (key === null) return (await take()).given;
   const fingerprint = await fingerprintOf(request, body);
-  const result = await (await idempotency()).once({ client: client.name, key, fingerprint }, take);
+  const result = await idempotency().then((store) =>
+    store.once({ client: client.name, key, fingerprint }, take)
+  )
+    .catch((error) => {
+      intake.refuseUnread();
+      throw error;
+    });
   if (result === "other") return problem(422, "This Idempotency-Key came with another body before");
   if (result instanceof Response) return result;
   return jsonTextAnswer(result.status, result.body, { "idempotency-replayed": "true" });

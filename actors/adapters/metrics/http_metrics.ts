@@ -68,7 +68,7 @@ export function registerIntakeMetrics(set: MetricSet, intake: Intake, bodies: Re
   set.counter({
     name: "fencepost_shed_records_total",
     help:
-      "Records that were refused before anything of them was taken: full; closed while starting and stopping; unread, where a request counts as one",
+      "Records that were refused before anything of them was taken: full; closed while starting and stopping; unread, where a request or a connection counts as one",
     labels: ["cause"],
   }, (tell) => {
     for (const [cause, count] of Object.entries(intake.shed)) tell(count, { cause });

@@ -12,7 +12,12 @@ const decoder = new TextDecoder();
 
 /** A gate before a server that answers with the length of the body. */
 async function withGate(
-  limits: { connectionsMax?: number; requestTimeoutMs?: number; idleTimeoutMs?: number },
+  limits: {
+    connectionsMax?: number;
+    requestTimeoutMs?: number;
+    idleTimeoutMs?: number;
+    refused?: () => void;
+  },
   use: (port: number, gate: Gate) => Promise<void>,
 ): Promise<void> {
   const server: Deno.HttpServer<Deno.NetAddr> = Deno.serve(
@@ -31,6 +36,7 @@ async function withGate(
     connectionsMax: limits.connectionsMax ?? 100,
     requestTimeoutMs: limits.requestTimeoutMs ?? 60_000,
     idleTimeoutMs: limits.idleTimeoutMs ?? 60_000,
+    refused: limits.refused ?? (() => {}),
   });
   try {
     await use(gate.address.port, gate);
@@ -108,11 +114,12 @@ Deno.test("gate: a connection at rest is closed, one that asks again and again i
 });
 
 Deno.test("gate: over its bound a connection is told so, and when one has gone the next is let in", async () => {
-  await withGate({ connectionsMax: 2 }, async (port, gate) => {
+  let refused = 0;
+  await withGate({ connectionsMax: 2, refused: () => refused++ }, async (port, gate) => {
     const held = [await Deno.connect({ port }), await Deno.connect({ port })];
     await until(() => gate.connections === 2, "both to be taken");
     ok((await conversation(port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")).startsWith("HTTP/1.1 503 "));
-    deepEqual(gate.counts, { refused: 1, cut: 0 });
+    deepEqual([gate.counts, refused], [{ refused: 1, cut: 0 }, 1]);
     held[0]?.close();
     await until(() => gate.connections === 1, "one to be gone");
     equal(await (await fetch(`http://127.0.0.1:${port}/`)).text(), "0 of 127.0.0.1");
@@ -126,7 +133,7 @@ Deno.test("gate: a client that takes no answer is cut off", async () => {
   });
   const gate = new Gate({
     ...{ hostname: "127.0.0.1", port: 0, isTls: false, serverPort: server.addr.port },
-    ...{ connectionsMax: 10, requestTimeoutMs: 400, idleTimeoutMs: 400 },
+    ...{ connectionsMax: 10, requestTimeoutMs: 400, idleTimeoutMs: 400, refused: () => {} },
   });
   const connection = await Deno.connect({ hostname: "127.0.0.1", port: gate.address.port });
   await connection.write(encoder.encode("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
