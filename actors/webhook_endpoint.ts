@@ -147,6 +147,11 @@ export class WebhookEndpoint {
     this.#wakeUp();
   }
 
+  /** A line of the outbox is none: nobody waits for it. */
+  passedOver(): void {
+    this.#unread--;
+  }
+
   /** How it is doing. */
   report(): WebhookReport {
     const { waiting, oldestUs, disabled, isDown, retrying } = this.#backlog;

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { join } from "node:path";
 import {
   type Ended,
@@ -139,6 +139,30 @@ Deno.test("webhooks: 410 disables, over a restart, until the configuration chang
       // What had failed has its time; the others come at once.
       equal(receiver.ids.length, 3, third.stderr);
       deepEqual(await lettersOf(setting.files), []);
+    } finally {
+      await receiver.close();
+    }
+  }));
+
+Deno.test("webhooks: a damaged line of the outbox is passed over and said, and holds up nothing", () =>
+  inDirectory(async (directory) => {
+    const setting = new Setting(directory);
+    const receiver = new WebhookReceiver(NO_CONTENT);
+    try {
+      const sinks = [await setting.webhook("erp", receiver.url)];
+      await setting.give(record("truck-1", 0));
+      equal((await setting.run(sinks)).status, 0);
+      // As a power cut leaves a line whose middle was not written when its end was.
+      const segment = join(setting.files.state, "outbox", "0000000000000000.log");
+      const line = await Deno.readTextFile(segment);
+      const holed = line.replace(/"device_id".*"depot"/, (text) => "\0".repeat(text.length));
+      await Deno.writeTextFile(segment, holed, { append: true });
+      await setting.give(record("truck-2", 1));
+      const { status, stderr } = await setting.run(sinks);
+      equal(status, 0, stderr);
+      match(stderr, new RegExp(`A line of the outbox, at ${line.length}, is damaged and passed over`));
+      equal(receiver.ids.length, 2);
+      doesNotMatch(stderr, /waits? in the outbox/);
     } finally {
       await receiver.close();
     }

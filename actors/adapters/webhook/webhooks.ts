@@ -178,8 +178,10 @@ export class Webhooks implements Rejections {
       notice(`Webhook ${name} is new: it has the triggers that are told from here on`);
     }
     const cursor = log.keptFrom(state.cursor);
-    const damaged = (offset: number): void =>
+    const damaged = (offset: number): void => {
       notice(`A line of the outbox, at ${offset}, is damaged and passed over`);
+      this.endpoint(name)?.passedOver();
+    };
     const fingerprint = fingerprintOf(config);
     this.#endpoints.push(
       new WebhookEndpoint({
