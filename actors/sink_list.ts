@@ -27,7 +27,7 @@
  */
 import type { Json } from "../lib/json.ts";
 import { type TailLine, uniteTails } from "../lib/sink_tails.ts";
-import { TriggerLine } from "../lib/trigger_line.ts";
+import { wholeTriggerId } from "../lib/whole_trigger.ts";
 import type { LineBatch, RefusedLine, Sink } from "./ports.ts";
 import { waitForAll } from "./wait_for_all.ts";
 
@@ -168,11 +168,10 @@ function isSameType(one: string, other: string): boolean {
 async function tailOf(sink: Sink): Promise<TailLine[]> {
   const lines: TailLine[] = [];
   if (!sink.readable) return lines;
-  const line = new TriggerLine();
-  const decoder = new TextDecoder();
   for await (const bytes of sink.readBack()) {
-    // What somebody else wrote there is for nobody else.
-    if (line.read(bytes, 0, bytes.length)) lines.push({ id: decoder.decode(line.id), bytes: bytes.slice() });
+    // What somebody else wrote there, or damaged, is for nobody else.
+    const id = wholeTriggerId(bytes);
+    if (id !== null) lines.push({ id, bytes: bytes.slice() });
   }
   return lines;
 }

@@ -11,14 +11,13 @@
  *
  * @module
  */
+import { wholeTriggerId } from "./whole_trigger.ts";
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 const SPACE = 0x20;
 const LINE_END = 0x0a;
-const BRACE_OPEN = 0x7b;
-const BRACE_CLOSE = 0x7d;
 
 /** A line, read. */
 export interface OutboxLine {
@@ -53,9 +52,12 @@ export function parseOutboxLine(line: Uint8Array): OutboxLine | null {
   const splitEnd = line.indexOf(SPACE);
   const timeEnd = line.indexOf(SPACE, splitEnd + 1);
   if (splitEnd <= 0 || timeEnd < 0) return null;
-  const toldMs = Number(decoder.decode(line.subarray(splitEnd + 1, timeEnd)));
+  const time = decoder.decode(line.subarray(splitEnd + 1, timeEnd));
+  const toldMs = Number(time);
+  // As it is written, and not in another of the ways in which a number may be.
+  if (!Number.isSafeInteger(toldMs) || toldMs <= 0 || String(toldMs) !== time) return null;
   const trigger = line.subarray(timeEnd + 1);
-  const isWhole = trigger[0] === BRACE_OPEN && trigger[trigger.length - 1] === BRACE_CLOSE;
-  if (!isWhole || !Number.isSafeInteger(toldMs) || toldMs <= 0) return null;
-  return { split: decoder.decode(line.subarray(0, splitEnd)), toldMs, trigger };
+  if (wholeTriggerId(trigger) === null) return null;
+  const split = decoder.decode(line.subarray(0, splitEnd));
+  return split.includes("\ufffd") ? null : { split, toldMs, trigger };
 }

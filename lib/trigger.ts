@@ -9,7 +9,8 @@
 import { type EffectBuffer, TRIGGER_BYTES_MAX } from "./effect.ts";
 import { writeLanesHex } from "./identity.ts";
 import { parseJsonObject } from "./json_object.ts";
-import { parseRfc3339, TIMESTAMP_BYTES, writeTimestamp } from "./time.ts";
+import { parseOwnTime } from "./own_time.ts";
+import { TIMESTAMP_BYTES, writeTimestamp } from "./time.ts";
 
 const encoder = new TextEncoder();
 
@@ -211,9 +212,8 @@ export function parseTrigger(line: Uint8Array): ToldTrigger | null {
 
 /** A time as we write it, in µs; NaN where it is none. */
 function timeOf(value: unknown): number {
-  if (typeof value !== "string") return NaN;
-  const bytes = encoder.encode(value);
-  return bytes.length === TIMESTAMP_BYTES ? parseRfc3339(bytes, 0, bytes.length) : NaN;
+  if (typeof value !== "string" || value.length !== TIMESTAMP_BYTES) return NaN;
+  return parseOwnTime(value);
 }
 
 function codeOf(kind: unknown, dwellSeconds: unknown): ToldTrigger["code"] | null {

@@ -7,7 +7,8 @@
  *
  * trigger.ts writes the members in this order and nothing between them, so looking at the bytes is enough: some 0.15 µs
  * a line, where `JSON.parse` costs ten times that. Only an id with an escape in it is read as JSON. A line that is not
- * laid out so is not read in another way: it is none of ours.
+ * laid out so is not read in another way: it is none of ours. Nothing throws, since what is read back may be anybody's;
+ * and what is behind the event time is not looked at, which is for whole_trigger.ts.
  *
  * @module
  */
@@ -41,12 +42,8 @@ export class TriggerLine {
   device: Uint8Array = new Uint8Array(0);
   /** The event time as RFC 3339, as bytes of the line. */
   eventTime: Uint8Array = new Uint8Array(0);
-  #fence: Uint8Array = new Uint8Array(0);
-
-  /** The fence's id, as {@link device}; only made plain where it is asked for. */
-  get fence(): Uint8Array {
-    return plainText(this.#fence);
-  }
+  /** The fence's id, as {@link device}. */
+  fence: Uint8Array = new Uint8Array(0);
 
   /** Looks at the line `bytes[start .. end)`, with or without its `\n`; false where it is no trigger of ours. */
   read(bytes: Uint8Array, start: number, end: number): boolean {
@@ -66,10 +63,13 @@ export class TriggerLine {
     const timeStart = after(bytes, fenceEnd, EVENT_TIME);
     const timeEnd = timeStart + TIMESTAMP_BYTES;
     if (timeStart < 0 || timeEnd >= end || bytes[timeEnd] !== QUOTE) return false;
+    const device = plainText(bytes.subarray(deviceStart, deviceEnd));
+    const fence = plainText(bytes.subarray(fenceStart, fenceEnd));
+    if (device === null || fence === null) return false;
     this.kind = kind.name;
     this.id = bytes.subarray(idStart, idEnd);
-    this.device = plainText(bytes.subarray(deviceStart, deviceEnd));
-    this.#fence = bytes.subarray(fenceStart, fenceEnd);
+    this.device = device;
+    this.fence = fence;
     this.eventTime = bytes.subarray(timeStart, timeEnd);
     return true;
   }
@@ -87,8 +87,12 @@ function endOfText(bytes: Uint8Array, at: number, end: number): number {
   return at;
 }
 
-/** The text of a JSON string's inside. */
-function plainText(inside: Uint8Array): Uint8Array {
+/** The text of a JSON string's inside; null where it can't be one. */
+function plainText(inside: Uint8Array): Uint8Array | null {
   if (inside.indexOf(BACKSLASH) < 0) return inside;
-  return encoder.encode(JSON.parse(`"${decoder.decode(inside)}"`) as string);
+  try {
+    return encoder.encode(JSON.parse(`"${decoder.decode(inside)}"`) as string);
+  } catch {
+    return null;
+  }
 }
