@@ -234,7 +234,9 @@ export class Audit {
 function partOf({ code }: ToldTrigger, bytes: Uint8Array): string {
   if (code !== "D" && code !== "R") return "";
   const { dwell_s, revises } = extrasOf(bytes);
-  return String(code === "D" ? dwell_s : revises).replaceAll("|", "");
+  const part = code === "D" ? dwell_s : revises;
+  // Anything may stand there, and an array that is nested deep enough is more than String can take.
+  return typeof part === "number" || typeof part === "string" ? String(part).replaceAll("|", "") : "";
 }
 
 function extrasOf(bytes: Uint8Array): Extras {
