@@ -20,6 +20,7 @@
  */
 import type { Json } from "./json.ts";
 import { nearest } from "./nearest.ts";
+import { clipJson } from "./refusal.ts";
 import { formatDuration, parseDuration } from "./time.ts";
 
 /** The configuration can't be used. The message names the key, the reason and the value. */
@@ -63,13 +64,9 @@ export interface Bounds<Value> {
   readonly max: Value;
 }
 
-const VALUE_TEXT_MAX = 80;
-
 /** A value as it is shown in a message: its JSON, clipped. */
 export function showValue(value: unknown): string {
-  if (value === undefined) return "nothing";
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length <= VALUE_TEXT_MAX ? text : `${text.slice(0, VALUE_TEXT_MAX)}…`;
+  return value === undefined ? "nothing" : clipJson(value);
 }
 
 /** An object with known keys. What is not given is taken from the fallbacks; what is not known is an error. */

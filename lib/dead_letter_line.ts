@@ -11,8 +11,8 @@ import { decodeBase64 } from "./base64.ts";
 import { DEAD_LETTER_REASONS, type DeadLetter } from "./dead_letter.ts";
 import type { Json } from "./json.ts";
 import { parseJsonObject } from "./json_object.ts";
-import { clip } from "./refusal.ts";
-import { parseRfc3339 } from "./time.ts";
+import { clipJson } from "./refusal.ts";
+import { parseOwnTime } from "./own_time.ts";
 
 /** A dead letter that was kept, and since when. */
 export interface StoredDeadLetter extends DeadLetter {
@@ -42,6 +42,7 @@ export function decodeDeadLetter(line: Uint8Array): StoredDeadLetter | DamagedDe
   if (typeof detail !== "string") return damaged(`has no detail, got ${show(detail)}`);
   if (typeof source !== "string") return damaged(`has no source, got ${show(source)}`);
   if (position === undefined) return damaged("has no position");
+  if (!isFlat(position)) return damaged(`has a position that is none, got ${show(position)}`);
   const atUs = timeOf(at);
   if (Number.isNaN(atUs)) return damaged(`must say at which time it was written, got ${show(at)}`);
   const record = recordOf(members);
@@ -49,7 +50,8 @@ export function decodeDeadLetter(line: Uint8Array): StoredDeadLetter | DamagedDe
   const letter = { reason, detail, source, position: position as Json, atUs, record };
   const { byte_length: byteLength, xxh64: hash } = members;
   if (byteLength === undefined) return letter;
-  if (typeof byteLength !== "number") {
+  // JSON's 1e400 is Infinity here, and could not be written again.
+  if (typeof byteLength !== "number" || !Number.isSafeInteger(byteLength) || byteLength < 0) {
     return damaged(`has a byte_length that is no number, got ${show(byteLength)}`);
   }
   return { ...letter, oversize: { byteLength, hash: typeof hash === "string" ? hash : "" } };
@@ -69,9 +71,13 @@ function recordOf(members: Readonly<Record<string, unknown>>): Uint8Array | Dama
 }
 
 function timeOf(value: unknown): number {
-  if (typeof value !== "string") return NaN;
-  const bytes = encoder.encode(value);
-  return parseRfc3339(bytes, 0, bytes.length);
+  return typeof value === "string" ? parseOwnTime(value) : NaN;
+}
+
+/** Of all positions there are, none has an object inside; one that is nested deep enough could not be shown. */
+function isFlat(position: unknown): boolean {
+  if (typeof position !== "object" || position === null) return true;
+  return Object.values(position).every((part) => typeof part !== "object" || part === null);
 }
 
 function damaged(damage: string): DamagedDeadLetter {
@@ -79,5 +85,5 @@ function damaged(damage: string): DamagedDeadLetter {
 }
 
 function show(value: unknown): string {
-  return value === undefined ? "nothing" : clip(JSON.stringify(value));
+  return value === undefined ? "nothing" : clipJson(value);
 }

@@ -1,5 +1,5 @@
 /**
- * What a dead letter tells a person of a record that is no JSON object at all.
+ * What a refusal tells a person of a value, and of a record that is no JSON object at all.
  *
  * @module
  */
@@ -14,6 +14,16 @@ const encoder = new TextEncoder();
 export function clip(text: string): string {
   if (text.length <= SHOWN_MAX) return text;
   return `${text.slice(0, SHOWN_MAX).toWellFormed()}…`;
+}
+
+/** A value's JSON, clipped. What is nested deeper than the stack allows, as somebody else's JSON may be, is only named. */
+export function clipJson(value: unknown): string {
+  try {
+    return clip(JSON.stringify(value) ?? String(value));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return "a value that is nested too deep";
+  }
 }
 
 /** Where the bytes stop being UTF-8. They must not be wholly UTF-8. */
