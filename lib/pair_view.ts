@@ -39,7 +39,7 @@ import { NO_ROW } from "./timing_wheel.ts";
 export const WAITING_SHOWN_MAX = 100;
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** A threshold of a visit, and the DWELL that it has brought or will bring. */
 export interface ThresholdView {

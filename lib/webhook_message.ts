@@ -9,7 +9,7 @@ import { TriggerLine } from "./trigger_line.ts";
 import type { WebhookConfig } from "./webhook_config.ts";
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** A request's body and its type. */
 export interface WebhookBody {

@@ -66,7 +66,7 @@ const CODE_OF_KIND: ReadonlyMap<number, Code> = new Map([[KIND_ENTER, "E"], [KIN
 ]]);
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
  * Runs the command.
