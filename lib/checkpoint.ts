@@ -37,6 +37,7 @@ import {
   SECTION_WINDOW,
   unsealJson,
 } from "./chunk.ts";
+import { ChunkSum } from "./chunk_sum.ts";
 import type { DwellRule } from "./config.ts";
 import { Counters } from "./counters.ts";
 import { WINDOW_IMAGE_HEADER_BYTES, WINDOW_ROW_BYTES } from "./dedup_window.ts";
@@ -127,6 +128,10 @@ export interface Manifest {
   readonly rest: Range;
   /** Of each partition's window: the numbers of its oldest and of its next id. */
   readonly windows: readonly (readonly [number, number])[];
+  /** As {@link ChunkSum} gives it, of all these chunks; none in a state of before it was kept. */
+  readonly sum?: string;
+  /** Of each partition: how many rows its pairs have; none in a state of before it was kept. */
+  readonly rows?: readonly number[];
 }
 
 interface Meta {
@@ -181,6 +186,9 @@ export class CheckpointLog {
   readonly #waiting: WaitingLog;
   #counters = new Counters();
   #liveBytes = 0;
+  #sum: ChunkSum;
+  /** Of each partition that was added to the checkpoint that is being made. */
+  readonly #rows: number[];
 
   /** Begins at checkpoint 0; {@link CheckpointLog.restore} goes on from another. */
   constructor(
@@ -189,6 +197,8 @@ export class CheckpointLog {
     { rules, latenessUs, waitingBytesMin }: CheckpointOptions,
   ) {
     this.#checksum = checksum;
+    this.#sum = new ChunkSum(checksum);
+    this.#rows = new Array<number>(identity.partitions).fill(0);
     this.#told = new ToldLog(checksum);
     this.#waiting = new WaitingLog(checksum, {
       partitions: identity.partitions,
@@ -240,6 +250,7 @@ export class CheckpointLog {
     this.#told.add(number, partition.ledger);
     this.#counters.add(partition.counters);
     this.#liveBytes += pairs.size * 80;
+    this.#rows[number] = pairs.rowCount;
     return true;
   }
 
@@ -280,6 +291,8 @@ export class CheckpointLog {
       put.push({ stream: REST, id: this.#rest.end++, bytes });
     }
     this.#number++;
+    for (const range of drop) this.#sum.drop(range);
+    for (const chunk of put) this.#sum.put(chunk);
     const rangeOf = ({ start, end }: ChunkRange): Range => ({ start, end });
     const manifest: Manifest = {
       identity: this.#identity,
@@ -292,6 +305,8 @@ export class CheckpointLog {
       told: rangeOf(this.#told.range),
       rest: { ...this.#rest },
       windows: this.#windows.map(([head, tail]) => [head, tail]),
+      sum: this.#sum.toString(),
+      rows: [...this.#rows],
     };
     this.#writer = null;
     this.#windowWriter = null;
@@ -311,7 +326,9 @@ export class CheckpointLog {
    * @throws {DamagedCheckpointError} where it is damaged
    */
   readManifest(bytes: Uint8Array): Manifest {
-    return unsealJson(bytes, this.#checksum) as unknown as Manifest;
+    const manifest = unsealJson(bytes, this.#checksum);
+    if (!isManifest(manifest)) throw new DamagedCheckpointError("What should be its manifest is none");
+    return manifest;
   }
 
   /** All chunk ranges that a manifest needs, in the order in which {@link Restore.chunk} wants them. */
@@ -327,7 +344,12 @@ export class CheckpointLog {
 
   /** Begins to restore: the log goes on from this manifest, and the partitions, all new, are filled. */
   restore(manifest: Manifest, partitions: readonly Partition[]): Restore {
+    return orDamaged(() => this.#restore(manifest, partitions));
+  }
+
+  #restore(manifest: Manifest, partitions: readonly Partition[]): Restore {
     this.#number = manifest.number;
+    this.#sum = new ChunkSum(this.#checksum);
     this.#pairs = { ...manifest.pairs };
     this.#window = { ...manifest.window };
     this.#waiting.restore(manifest.waiting, manifest.waitingFloors);
@@ -339,6 +361,7 @@ export class CheckpointLog {
       manifest,
       partitions,
       rules: this.#rules,
+      sum: this.#sum,
       windowChunk: (chunk) => {
         this.#windowChunks.push(chunk);
         this.#windowTails = chunk.tails;
@@ -404,6 +427,8 @@ interface RestoreParts {
   readonly manifest: Manifest;
   readonly partitions: readonly Partition[];
   readonly rules: readonly DwellRule[];
+  /** Of the log that goes on: it has no chunks yet. */
+  readonly sum: ChunkSum;
   /** Told of each chunk of the windows' stream. */
   readonly windowChunk: (chunk: WindowChunks) => void;
   /** Told of each chunk of what waits, and of the last event time in it. */
@@ -430,9 +455,18 @@ export class Restore {
     manifest.windows.forEach(([head], i) => partitions[i]?.window.restoreFrom(head));
   }
 
-  /** Takes one chunk. */
+  /**
+   * Takes one chunk.
+   *
+   * @throws {DamagedCheckpointError} where it is damaged
+   */
   chunk(bytes: Uint8Array): void {
+    orDamaged(() => this.#chunk(bytes));
+  }
+
+  #chunk(bytes: Uint8Array): void {
     const { stream, id } = this.#placeOf(this.#next++);
+    this.#parts.sum.put({ stream, id, bytes });
     const lastUs = this.#readChunk(bytes, stream === WAITING_STREAM);
     if (stream === WAITING_STREAM) this.#parts.waitingChunk(id, lastUs);
     if (stream !== WINDOW) return;
@@ -457,7 +491,11 @@ export class Restore {
       const partition = this.#partitions[number];
       if (partition === undefined) throw new DamagedCheckpointError(`It has a partition ${number}`);
       if (type === SECTION_PAIRS) {
-        for (let at = start; at < end;) at = partition.pairs.readImage(view, at, hashOfKey);
+        const rowsMax = this.#manifest.rows?.[number] ?? Infinity;
+        for (let at = start; at < end;) {
+          if (view.getUint32(at, true) >= rowsMax) throw new DamagedCheckpointError("It has a pair too many");
+          at = partition.pairs.readImage(view, at, hashOfKey);
+        }
       } else if (type === SECTION_WINDOW) {
         this.#restoreWindow(number, view, start, end);
       } else if (type === SECTION_TOLD) {
@@ -482,12 +520,24 @@ export class Restore {
     return lastUs;
   }
 
-  /** After the last chunk: the partitions are whole again; returns the split's part. */
+  /**
+   * After the last chunk: the partitions are whole again; returns the split's part.
+   *
+   * @throws {DamagedCheckpointError} where chunks are missing, or are not those that belong there
+   */
   finish(): SplitState {
+    return orDamaged(() => this.#finish());
+  }
+
+  #finish(): SplitState {
     let count = 0;
     for (const { start, end } of CheckpointLog.ranges(this.#manifest)) count += end - start;
     if (this.#next !== count) {
       throw new DamagedCheckpointError(`It has ${count} parts, ${this.#next} are there`);
+    }
+    const { sum } = this.#manifest;
+    if (sum !== undefined && sum !== this.#parts.sum.toString()) {
+      throw new DamagedCheckpointError("A part of it is of another checkpoint");
     }
     const meta = this.#readMeta();
     const sameRules = JSON.stringify(meta.rules) === JSON.stringify(this.#parts.rules);
@@ -528,6 +578,32 @@ export class Restore {
     // Ids that had left the window are skipped, and those before the rest that it brings once more.
     if (first > window.tail) throw new DamagedCheckpointError(`Ids of partition ${number} are missing`);
     window.restoreRows(first, bytes);
+  }
+}
+
+/** Whether all that says how much there is to be read is there, and can be true. */
+function isManifest(value: unknown): value is Manifest {
+  const manifest = (value ?? {}) as Partial<Record<keyof Manifest, unknown>>;
+  const { pairs, window, waiting, told, rest, windows, waitingFloors, identity } = manifest;
+  const isNumbers = (numbers: unknown): boolean =>
+    Array.isArray(numbers) && numbers.every(Number.isSafeInteger);
+  return [pairs, window, waiting, told, rest].every((range) => {
+    const { start, end } = (range ?? {}) as Partial<Range>;
+    return isNumbers([start, end]) && 0 <= (start as number) && (start as number) <= (end as number);
+  }) && Array.isArray(windows) && windows.every(isNumbers) && isNumbers(waitingFloors) &&
+    typeof identity === "object" && identity !== null;
+}
+
+/**
+ * A chunk whose checksum is right is what was written, unless somebody has made it so: then any of it may be anything, and
+ * whatever trips over it says that it is damaged.
+ */
+function orDamaged<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof DamagedCheckpointError) throw cause;
+    throw new DamagedCheckpointError(`A part of it can't be read (${(cause as Error).message})`, { cause });
   }
 }
 

@@ -179,6 +179,7 @@ export function readChunk(chunk: Uint8Array, checksum: Checksum): Section[] {
   let at = HEADER_BYTES;
   while (at < chunk.length) {
     const start = at + SECTION_HEADER_BYTES;
+    if (start > chunk.length) throw new DamagedCheckpointError("A section is cut short");
     const end = start + view.getUint32(at + 3, true);
     if (end > chunk.length) throw new DamagedCheckpointError("A section is longer than its chunk");
     sections.push({ partition: view.getUint16(at, true), type: view.getUint8(at + 2), view, start, end });
@@ -203,7 +204,11 @@ export function sealJson(value: unknown, checksum: Checksum): Uint8Array {
  */
 export function unsealJson(bytes: Uint8Array, checksum: Checksum): unknown {
   unseal(bytes, checksum);
-  return JSON.parse(new TextDecoder().decode(bytes.subarray(HEADER_BYTES)));
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes.subarray(HEADER_BYTES)));
+  } catch (cause) {
+    throw new DamagedCheckpointError("A part of it is no JSON", { cause });
+  }
 }
 
 function seal(bytes: Uint8Array, checksum: Checksum): void {
