@@ -9,7 +9,7 @@
  * - A heartbeat's ids are not looked at, its times, `seq` and `attributes` are.
  * - A negative integer is a number whose value is one: a valid time, which is too old. As a string it is not digits.
  * - `attributes` without whitespace are counted as they were written: `\u0041` has six bytes.
- * - `Z` is upper case.
+ * - `Z` may be lower case, as in RFC 3339.
  *
  * @module
  */
@@ -62,7 +62,7 @@ const UNITS: readonly (readonly [suffix: string, digits: number])[] = [["", 0], 
   9,
 ]];
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
-const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:Z|([+-])(\d\d):(\d\d))$/;
+const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 
 /** Reads a line without its line end; what comes back as a string is the dead letter's reason. */
 export function readOracleRecord(bytes: Uint8Array): OracleReading | string {
