@@ -21,7 +21,8 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 function trigger(n: number, padding = 0): string {
-  return `{"id":"${String(n).padStart(32, "0")}","padding":"${"x".repeat(padding)}"}`;
+  return `{"id":"${String(n).padStart(32, "0")}","kind":"ENTER","device_id":"d","fence_id":"f",` +
+    `"event_time":"2026-11-30T20:40:00.000000Z","attributes":"${"x".repeat(padding)}"}`;
 }
 
 async function write(sink: Sink, ...triggers: readonly string[]): Promise<void> {
