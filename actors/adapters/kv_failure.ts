@@ -14,6 +14,12 @@ const MEANINGS: readonly { readonly words: string; readonly meaning: string }[] 
     words: "database or disk is full",
     meaning: "the disk is full. Make room and start again; nothing is lost",
   },
+  // Where the file of the shared memory can't grow, say.
+  {
+    words: "disk I/O error",
+    meaning:
+      "the disk failed, or is full. Make room, see that it can be written, and start again; nothing is lost",
+  },
   {
     words: "read-only database",
     meaning: NOT_WRITABLE,

@@ -4,6 +4,7 @@ import { explainKvFailure } from "../../actors/adapters/kv_failure.ts";
 Deno.test("explainKvFailure: SQLite's words and what they mean", () => {
   const cases: [string, string][] = [
     ["database or disk is full", "the disk is full"],
+    ["disk I/O error", "the disk failed, or is full"],
     ["Can not write to a read-only database.", "it may not be written to"],
     ["attempt to write a readonly database", "it may not be written to"],
     ["Permission denied (os error 13): open 'data/lock'", "it may not be written to"],
