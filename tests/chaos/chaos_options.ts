@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { readNumberFlags } from "./number_flags.ts";
 
 /** How much of each is done, and from which seed. */
 export interface ChaosOptions {
@@ -34,15 +35,7 @@ export const CHAOS_DEFAULTS: Omit<ChaosOptions, "seed"> = {
   state: "kafka",
 };
 
-const FLAGS = {
-  "--kills": "kills",
-  "--stops": "stops",
-  "--joins": "joins",
-  "--broker-kills": "brokerKills",
-  "--kv-kills": "kvKills",
-  "--records": "records",
-  "--seed": "seed",
-} as const;
+const NUMBERS = ["kills", "stops", "joins", "brokerKills", "kvKills", "records", "seed"] as const;
 
 /**
  * Reads the command line.
@@ -51,20 +44,10 @@ const FLAGS = {
  * @throws {RangeError} where it can't be read
  */
 export function parseChaosArguments(args: readonly string[], seed: number): ChaosOptions {
-  let options: ChaosOptions = { ...CHAOS_DEFAULTS, seed };
-  for (let i = 0; i < args.length; i += 2) {
-    const flag = args[i] as string;
-    const value = args[i + 1] ?? "";
-    const key = FLAGS[flag as keyof typeof FLAGS];
-    if (flag === "--state" && value !== "") options = { ...options, state: value };
-    else if (key !== undefined && /^\d{1,9}$/.test(value)) options = { ...options, [key]: Number(value) };
-    else {
-      throw new RangeError(
-        `Cannot read ${flag} ${value}: give a number to ${
-          Object.keys(FLAGS).join(", ")
-        }, or --state kafka|kv|DIR`,
-      );
-    }
-  }
-  return options;
+  const at = args.indexOf("--state");
+  const state = args[at + 1] ?? "";
+  const isGiven = at >= 0 && at % 2 === 0 && state !== "";
+  const rest = isGiven ? args.toSpliced(at, 2) : args;
+  const numbers = readNumberFlags(rest, NUMBERS, ", or --state kafka|kv|DIR");
+  return { ...CHAOS_DEFAULTS, seed, ...(isGiven ? { state } : {}), ...numbers };
 }

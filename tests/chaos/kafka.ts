@@ -32,6 +32,7 @@ import { type KvServer, startKvServer } from "../support/kv_server.ts";
 import { type ChaosOptions, parseChaosArguments } from "./chaos_options.ts";
 import { type RoundOptions, type RoundOutcome, runRound } from "./chaos_round.ts";
 import { joinAndLeave, killBroker, killKv, killSome, stopOne } from "./disturbances.ts";
+import { textTable } from "./text_table.ts";
 
 interface Round extends Pick<RoundOptions, "name" | "disturb" | "count" | "emit"> {
   /** The server that it kills, if it kills one. */
@@ -103,14 +104,7 @@ export function tableOf(outcomes: readonly RoundOutcome[]): string {
     String(outcome.differences),
   ]);
   const head = ["round", "times", "seconds", "records", "triggers", "dead letters", "takeovers", "fenced"];
-  const table = [[...head, "faults", "differences"], ...rows];
-  const widths = head.concat("faults", "differences").map((_, column) =>
-    Math.max(...table.map((row) => (row[column] ?? "").length))
-  );
-  return table.map((row) =>
-    row.map((cell, column) => column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0))
-      .join("  ")
-  ).join("\n");
+  return textTable([[...head, "faults", "differences"], ...rows]);
 }
 
 async function main(): Promise<number> {

@@ -9,6 +9,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fencepostCommand, killAtOnce } from "../support/fencepost_process.ts";
+import { spawnLogged } from "./spawn_logged.ts";
 
 /** What `deno task start` gives. */
 const PERMISSIONS = ["--allow-read", "--allow-write", "--allow-net", "--allow-env"];
@@ -110,13 +111,7 @@ export class ProcessFleet {
 
   #spawn(name: string): Deno.ChildProcess {
     const command = fencepostCommand(["run", "--config", this.#configPath], PERMISSIONS);
-    // The shell becomes the process, so that signals meet that one.
-    return new Deno.Command("sh", {
-      args: ["-c", 'exec "$@" 2>>"$0"', join(this.#directory, `${name}.log`), ...command],
-      stdin: "null",
-      stdout: "null",
-      stderr: "null",
-    }).spawn();
+    return spawnLogged(command, join(this.#directory, `${name}.log`));
   }
 
   #restart(member: Member): void {
