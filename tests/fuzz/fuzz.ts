@@ -15,7 +15,7 @@
  * | trigger | who reads tails back, the audit | none throws; a damaged line is no trigger |
  * | tails | the union of outputs | nothing is lost, nothing doubled |
  * | dead letter | a state after a crash, `dead-letters replay` | what is whole comes back the same |
- * | outbox | the webhooks | as above |
+ * | outbox, endpoint | the webhooks | as above |
  * | config | `run`, `--set`, `--print-config` | refused by name, or printed and read as the same |
  *
  * Each input has a seed of its own, so a fault is one step. One that hangs is told by its step after a minute.

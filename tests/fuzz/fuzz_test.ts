@@ -7,6 +7,7 @@ import { deepEqual, equal, ok, throws } from "node:assert/strict";
 import { Audit } from "../../lib/audit.ts";
 import { DamagedCheckpointError } from "../../lib/chunk.ts";
 import { decodeDeadLetter } from "../../lib/dead_letter_line.ts";
+import { parseEndpointState } from "../../lib/endpoint_state.ts";
 import { parseOutboxLine } from "../../lib/outbox_line.ts";
 import { parseTrigger } from "../../lib/trigger.ts";
 import { TriggerLine } from "../../lib/trigger_line.ts";
@@ -115,6 +116,21 @@ Deno.test("found: dead letters that could be read, but neither shown nor written
   ) {
     const read = decodeDeadLetter(encoder.encode(letter(part)));
     ok("damage" in read && damage.test(read.damage), part.slice(0, 60));
+  }
+});
+
+Deno.test("found: a webhook's state that was JSON, but none, was gone on from: with no cursor it would wait for ever", () => {
+  const good = { outbox: "a", cursor: 7, retries: [], rejected: [], disabled: null };
+  ok(parseEndpointState(encoder.encode(JSON.stringify(good))) !== null);
+  const retry = { offset: 1, toldUs: 1, attempts: 1, dueUs: 1 };
+  for (
+    const part of [{ cursor: "7" }, { cursor: -1 }, { retries: {} }, { retries: [retry] }, { disabled: 1 }]
+  ) {
+    equal(
+      parseEndpointState(encoder.encode(JSON.stringify({ ...good, ...part }))),
+      null,
+      JSON.stringify(part),
+    );
   }
 });
 

@@ -36,7 +36,7 @@ const FOLLOWING = new TextEncoder().encode('}],"0 \n');
 /** See the module's header. */
 export class RecordTarget implements FuzzTarget {
   readonly name = "record";
-  readonly share = 400_000;
+  readonly share = 350_000;
   readonly outcomes = [
     "scanned",
     "parsed",

@@ -5,6 +5,7 @@
  */
 import { CheckpointTarget } from "./checkpoint_target.ts";
 import { ConfigTarget } from "./config_target.ts";
+import { EndpointTarget } from "./endpoint_target.ts";
 import type { FuzzTarget } from "./fuzz_target.ts";
 import { LetterTarget } from "./letter_target.ts";
 import { OutboxTarget } from "./outbox_target.ts";
@@ -21,6 +22,7 @@ export function fuzzTargets(): FuzzTarget<never>[] {
     new TailsTarget(),
     new LetterTarget(),
     new OutboxTarget(),
+    new EndpointTarget(),
     new ConfigTarget(),
   ] as unknown as FuzzTarget<never>[];
 }

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { Json } from "../../../lib/json.ts";
+import { parseEndpointState } from "../../../lib/endpoint_state.ts";
 import type { WebhookConfig } from "../../../lib/webhook_config.ts";
 import { parseSecret } from "../../../lib/webhook_message.ts";
 import type { EndpointState } from "../../webhook_ports.ts";
@@ -27,18 +27,24 @@ export async function loadEndpoint(
   name: string,
 ): Promise<{ state: EndpointState; isNew: boolean }> {
   const path = statePath(log, name);
-  let text: string | null = null;
+  let bytes: Uint8Array | null = null;
   try {
-    text = await Deno.readTextFile(path);
+    bytes = await Deno.readFile(path);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
-  if (text === null) {
+  if (bytes === null) {
     const state: EndpointState = { cursor: log.end, retries: [], rejected: [], disabled: null };
     await saveEndpoint(log, name, state);
     return { state, isNew: true };
   }
-  const { outbox, ...state } = parseState(text, path);
+  const stored = parseEndpointState(bytes);
+  if (stored === null) {
+    throw new Error(
+      `Cannot use ${path}: it is damaged. Delete it, and the webhook begins at the outbox's end`,
+    );
+  }
+  const { outbox, ...state } = stored;
   if (outbox === log.id) return { state, isNew: false };
   return { state: { cursor: log.start, retries: [], rejected: [], disabled: state.disabled }, isNew: false };
 }
@@ -100,16 +106,3 @@ export function fingerprintOf(config: WebhookConfig): string {
 }
 
 const STATE = ".json";
-
-function parseState(text: string, path: string): EndpointState & { readonly outbox: string } {
-  let state: Json;
-  try {
-    state = JSON.parse(text) as Json;
-  } catch (cause) {
-    throw new Error(
-      `Cannot use ${path}: it is damaged. Delete it, and the webhook begins at the outbox's end`,
-      { cause },
-    );
-  }
-  return state as unknown as EndpointState & { readonly outbox: string };
-}

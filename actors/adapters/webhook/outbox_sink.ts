@@ -12,6 +12,7 @@
 import { join } from "node:path";
 import { assert } from "../../../lib/assert.ts";
 import type { Json } from "../../../lib/json.ts";
+import { parseJsonObject } from "../../../lib/json_object.ts";
 import { encodeOutboxLines, parseOutboxLine } from "../../../lib/outbox_line.ts";
 import type { Clock, LineBatch, Sink } from "../../ports.ts";
 import { writeDurably } from "./durable_file.ts";
@@ -98,9 +99,9 @@ export class OutboxSink implements Sink {
     const path = join(log.directory, `${split}.begun`);
     const known = await readJson(path);
     const text = JSON.stringify(position);
-    if (known !== null && known["position"] === text && known["outbox"] === log.id) {
-      return Number(known["offset"]);
-    }
+    const offset = known?.["offset"];
+    const isKnown = known?.["position"] === text && known["outbox"] === log.id;
+    if (isKnown && typeof offset === "number" && offset <= log.end) return offset;
     await writeDurably(
       path,
       new TextEncoder().encode(JSON.stringify({ position: text, outbox: log.id, offset: log.end })),
@@ -113,9 +114,10 @@ export class OutboxSink implements Sink {
   }
 }
 
-async function readJson(path: string): Promise<Readonly<Record<string, Json>> | null> {
+/** Null where there is none, or it is damaged: then the place is where it is met now. */
+async function readJson(path: string): Promise<Readonly<Record<string, unknown>> | null> {
   try {
-    return JSON.parse(await Deno.readTextFile(path)) as Record<string, Json>;
+    return parseJsonObject(await Deno.readFile(path));
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return null;
     throw error;
