@@ -41,6 +41,8 @@ import { canTakeAway } from "./take_away.ts";
 import { textTable } from "./text_table.ts";
 
 const DISK_MEGABYTES = 128;
+/** More disturbances than these are several rounds: the oracle's work grows with the square of what it is given. */
+const ROUND_TIMES_MAX = 10;
 
 /** How much of each is done, and from which seed. */
 export interface FileChaosOptions {
@@ -94,9 +96,8 @@ export async function runFileChaos(
   ];
   const outcomes: FileRoundOutcome[] = [];
   const skipped: string[] = [];
-  for (const [i, { needs, piped = false, ...round }] of rounds.entries()) {
-    if (round.count === 0) continue;
-    const own = join(directory, `${i + 1}-${round.name.replaceAll(" ", "-")}`);
+  for (const [i, { needs, piped = false, ...round }] of rounds.flatMap(inParts).entries()) {
+    const own = join(directory, `${i + 1}-${round.name.replaceAll(/[ ,]+/g, "-")}`);
     await Deno.mkdir(own);
     const disk = needs === "small disk" ? await SmallDisk.mount(join(own, "disk"), DISK_MEGABYTES) : null;
     const lacks = needs === "small disk" && disk === null
@@ -128,6 +129,15 @@ export async function runFileChaos(
     }
   }
   return { outcomes, skipped };
+}
+
+/** A round of many disturbances as several, with a state each. */
+function inParts(round: Round): Round[] {
+  const parts = Math.ceil(round.count / ROUND_TIMES_MAX);
+  return Array.from({ length: parts }, (_, i) => {
+    const count = Math.min(ROUND_TIMES_MAX, round.count - i * ROUND_TIMES_MAX);
+    return { ...round, count, name: parts === 1 ? round.name : `${round.name}, part ${i + 1}` };
+  });
 }
 
 /** What was done and found, a line a round. */
