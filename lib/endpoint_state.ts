@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { BacklogState, Rejected, Retry } from "./endpoint_backlog.ts";
+import type { BacklogState, Rejected, Retry } from "./backlog_state.ts";
 import { parseJsonObject } from "./json_object.ts";
 
 /** What is kept, and of which outbox. */
@@ -28,8 +28,9 @@ export function parseEndpointState(bytes: Uint8Array): StoredEndpoint | null {
 }
 
 function isRetry(value: unknown): value is Retry {
-  const { attempts, dueUs, reason } = (value ?? {}) as Members;
-  return isPlace(value) && isCount(attempts) && isTime(dueUs) && typeof reason === "string";
+  const { attempts, dueUs, reason, refused = false } = (value ?? {}) as Members;
+  return isPlace(value) && isCount(attempts) && isTime(dueUs) && typeof reason === "string" &&
+    typeof refused === "boolean";
 }
 
 function isRejected(value: unknown): value is Rejected {

@@ -25,6 +25,8 @@ export interface OutboxLine {
   readonly split: string;
   /** When it was told, ms since the epoch. */
   readonly toldMs: number;
+  /** The trigger's id. */
+  readonly id: string;
   /** The trigger, without a line end. */
   readonly trigger: Uint8Array;
 }
@@ -57,7 +59,7 @@ export function parseOutboxLine(line: Uint8Array): OutboxLine | null {
   // As it is written, and not in another of the ways in which a number may be.
   if (!Number.isSafeInteger(toldMs) || toldMs <= 0 || String(toldMs) !== time) return null;
   const trigger = line.subarray(timeEnd + 1);
-  if (wholeTriggerId(trigger) === null) return null;
+  const id = wholeTriggerId(trigger);
   const split = decoder.decode(line.subarray(0, splitEnd));
-  return split.includes("\ufffd") ? null : { split, toldMs, trigger };
+  return id === null || split.includes("\ufffd") ? null : { split, toldMs, id, trigger };
 }

@@ -4,7 +4,6 @@
  * @module
  */
 import { decodeBase64 } from "./base64.ts";
-import { parseJsonObject } from "./json_object.ts";
 import { TriggerLine } from "./trigger_line.ts";
 import type { WebhookConfig } from "./webhook_config.ts";
 
@@ -78,10 +77,4 @@ export function parseSecret(text: string): Uint8Array | string {
   if (key === null) return `what follows ${SECRET_PREFIX} is no base64`;
   if (key.length >= SECRET_BYTES_MIN && key.length <= SECRET_BYTES_MAX) return key;
   return `it has ${key.length} bytes, and must have ${SECRET_BYTES_MIN} to ${SECRET_BYTES_MAX}`;
-}
-
-/** The id of a trigger's line; null where it is none of ours. */
-export function triggerId(trigger: Uint8Array): string | null {
-  const id = parseJsonObject(trigger)?.["id"];
-  return typeof id === "string" && /^[0-9a-f]{32}$/.test(id) ? id : null;
 }

@@ -12,7 +12,7 @@ import { mutateJson } from "./mutation.ts";
 import { showBytes } from "./show_bytes.ts";
 
 const RETRY =
-  '{"offset":120,"toldUs":1796241000123000,"attempts":3,"dueUs":1796241060000000.5,"reason":"status 500"}';
+  '{"offset":120,"toldUs":1796241000123000,"attempts":3,"dueUs":1796241060000000.5,"reason":"status 500","refused":true}';
 const REJECTED = '{"offset":7,"toldUs":1796241000123000,"detail":"status 400"}';
 const STATES: readonly string[] = [
   '{"outbox":"3f0c","cursor":0,"retries":[],"rejected":[],"disabled":null}',

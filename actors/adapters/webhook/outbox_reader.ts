@@ -4,7 +4,6 @@
  * @module
  */
 import { parseOutboxLine } from "../../../lib/outbox_line.ts";
-import { triggerId } from "../../../lib/webhook_message.ts";
 import type { OutboxEntry, OutboxReader } from "../../webhook_ports.ts";
 import type { OutboxLog } from "./outbox_log.ts";
 
@@ -66,19 +65,12 @@ export class LogReader implements OutboxReader {
   }
 }
 
-/** A line whose middle a power cut has left empty still ends as one does: only its JSON tells. */
 function entryOf(line: Uint8Array, offset: number): OutboxEntry | null {
   const parsed = parseOutboxLine(line);
   if (parsed === null) return null;
-  const { split, toldMs, trigger } = parsed;
-  const id = triggerId(trigger);
-  if (id === null) return null;
+  const { split, toldMs, id, trigger } = parsed;
   return {
-    offset,
-    next: offset + line.length + 1,
-    toldUs: toldMs * 1000,
-    split,
-    id,
-    trigger: trigger.slice(),
+    ...{ offset, next: offset + line.length + 1, toldUs: toldMs * 1000 },
+    ...{ split, id, trigger: trigger.slice() },
   };
 }

@@ -7,7 +7,8 @@
 import type { Config, SinkConfig } from "../../../lib/config.ts";
 import type { StoredDeadLetter } from "../../../lib/dead_letter_line.ts";
 import { webhookOfLetter } from "../../../lib/webhook_letter.ts";
-import { bodyFormOf, triggerId, webhookBody } from "../../../lib/webhook_message.ts";
+import { bodyFormOf, webhookBody } from "../../../lib/webhook_message.ts";
+import { wholeTriggerId } from "../../../lib/whole_trigger.ts";
 import { judgeAttempt } from "../../../lib/webhook_retry.ts";
 import type { Clock } from "../../ports.ts";
 import { TIMED_OUT } from "../../webhook_endpoint.ts";
@@ -30,7 +31,7 @@ export class WebhookReplay {
     if (this.#sinkOf(letter) === undefined) {
       return `The configuration has no webhook ${webhookOfLetter(letter)}`;
     }
-    return triggerId(letter.record) === null ? "It is no trigger any more" : null;
+    return wholeTriggerId(letter.record) === null ? "It is no trigger any more" : null;
   }
 
   /**
@@ -41,7 +42,7 @@ export class WebhookReplay {
    */
   async send(letter: StoredDeadLetter): Promise<string | null> {
     const sink = this.#sinkOf(letter);
-    const id = triggerId(letter.record);
+    const id = wholeTriggerId(letter.record);
     if (sink === undefined || id === null) return this.refusal(letter);
     const sender = await this.#senderOf(sink);
     const limit = new AbortController();
