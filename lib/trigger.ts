@@ -213,7 +213,9 @@ export function parseTrigger(line: Uint8Array): ToldTrigger | null {
 /** A time as we write it, in µs; NaN where it is none. */
 function timeOf(value: unknown): number {
   if (typeof value !== "string" || value.length !== TIMESTAMP_BYTES) return NaN;
-  return parseOwnTime(value);
+  const us = parseOwnTime(value);
+  // No transition is older; and of those that are not, no two are further apart than a duration is long.
+  return us >= 0 ? us : NaN;
 }
 
 function codeOf(kind: unknown, dwellSeconds: unknown): ToldTrigger["code"] | null {
