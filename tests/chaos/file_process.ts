@@ -81,10 +81,10 @@ export class FileProcess {
    * @returns what is wrong with that: null where it ended as `expected`, or with status 0
    */
   async fault(expected: "done" | "failure" | "killed"): Promise<string | null> {
-    const giveUp = new AbortController();
-    const late = delay(STUCK_MS, null, { signal: giveUp.signal }).catch(() => null);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<null>((resolve) => timer = setTimeout(() => resolve(null), STUCK_MS));
     const status = await Promise.race([this.#status, late]);
-    giveUp.abort();
+    clearTimeout(timer);
     const said = await this.said();
     const last = `:\n…${said.slice(-1500)}`;
     if (status === null) {

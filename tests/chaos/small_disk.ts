@@ -44,6 +44,7 @@ export class SmallDisk {
 
   /** The files on it are gone. */
   async unmount(): Promise<void> {
-    await succeeds("umount", [this.path]);
+    // At once also where a process that something went wrong with still has files open.
+    await succeeds("umount", ["-l", this.path]);
   }
 }
