@@ -108,3 +108,30 @@ Deno.test("serve: answers that can't be kept do not fail the end", async () => {
     match(stderr, /1 ENTER/);
   });
 });
+
+Deno.test("serve: more connections than file descriptors are ended, and it goes on", async () => {
+  await inDirectory(async (directory) => {
+    const args = ["--state", join(directory, "state"), "--set", "http.request_timeout=2s"];
+    const service = await RunningService.start(args, {}, "ready", 'ulimit -n 128; exec "$@"');
+    const { hostname, port } = new URL(service.url);
+    // Some may be refused: what counts is that it has no descriptors left.
+    const connecting = Array.from({ length: 200 }, () => Deno.connect({ hostname, port: Number(port) }));
+    const connections = await Promise.allSettled(connecting);
+    for (const connection of connections) if (connection.status === "fulfilled") connection.value.close();
+    let hasEnded = false;
+    service.started.ended.then(() => hasEnded = true);
+    for (let sent = false; !sent && !hasEnded;) {
+      // Not the client's pool, whose connections may be among those that were ended.
+      const answer = await ask(
+        service,
+        "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n",
+      )
+        .catch(() => "");
+      sent = answer.startsWith("HTTP/1.1 200 ");
+    }
+    deepEqual((await service.send([ENTER])).outcomes, ["accepted"]);
+    const { status, stderr } = await service.stop();
+    equal(status, 0, stderr);
+    match(stderr, /too few file descriptors/);
+  });
+});

@@ -19,16 +19,18 @@ export class RunningService {
     this.url = url;
   }
 
-  /** Starts it, and waits until it is ready, or only until it listens. */
+  /** Starts it, and waits until it is ready, or only until it listens; by a shell, where it is given what that runs. */
   static async start(
     args: readonly string[],
     environment: Readonly<Record<string, string>> = {},
     until: "ready" | "listening" = "ready",
+    shell?: string,
   ): Promise<RunningService> {
     const said = Promise.withResolvers<string>();
     const started = startFencepost(["serve", "--listen", "127.0.0.1:0", ...args], {
       permissions: PERMISSIONS,
       environment,
+      ...(shell === undefined ? {} : { shell }),
       onStderr: (text) => {
         const found = /Listening on (\S+)/.exec(text);
         if (found !== null) said.resolve(found[1] as string);

@@ -71,6 +71,8 @@ interface Connection {
 export class Gate {
   readonly counts: GateCounts = { refused: 0, cut: 0 };
   readonly #options: GateOptions;
+  #serverPort: number;
+  #isStopped = false;
   readonly #listener: Deno.Listener;
   readonly #connections = new Set<Connection>();
   /** By the port that the server sees. */
@@ -85,6 +87,7 @@ export class Gate {
    */
   constructor(options: GateOptions) {
     this.#options = options;
+    this.#serverPort = options.serverPort;
     const { hostname, port } = options;
     this.#listener = Deno.listen({ hostname, port });
     this.#running = this.#accept();
@@ -106,8 +109,15 @@ export class Gate {
     return this.#peers.get(serverSidePort) ?? null;
   }
 
+  /** Leads to another server from here on; who was with the one before has to come again. */
+  leadTo(serverPort: number): void {
+    this.endAll();
+    this.#serverPort = serverPort;
+  }
+
   /** Takes no more connections. */
   stop(): void {
+    this.#isStopped = true;
     try {
       this.#listener.close();
     } catch {
@@ -132,9 +142,14 @@ export class Gate {
   }
 
   /** Ends all connections, whatever they are at. */
+  endAll(): void {
+    for (const connection of this.#connections) this.#end(connection);
+  }
+
+  /** Ends, with all connections. */
   async close(): Promise<void> {
     this.stop();
-    for (const connection of this.#connections) this.#end(connection);
+    this.endAll();
     clearInterval(this.#looking);
     await this.#running;
   }
@@ -172,12 +187,16 @@ export class Gate {
       isClosed: false,
     };
     this.#connections.add(connection);
-    this.#connect(connection).catch(() => this.#end(connection));
+    this.#connect(connection).catch((error) => {
+      // The server has ended by itself, which Deno 2.4 says when its last connection has ended.
+      if (error instanceof Deno.errors.ConnectionRefused && !this.#isStopped) this.endAll();
+      this.#end(connection);
+    });
   }
 
   async #connect(connection: Connection): Promise<void> {
     const { client } = connection;
-    const server = await Deno.connect({ hostname: "127.0.0.1", port: this.#options.serverPort });
+    const server = await Deno.connect({ hostname: "127.0.0.1", port: this.#serverPort });
     connection.server = server;
     if (connection.isClosed) return closeQuietly(server);
     server.setNoDelay();

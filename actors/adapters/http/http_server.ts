@@ -15,20 +15,34 @@ const STUCK_MS = 500;
 /** How long the gate may take to pass the last of their answers on, ms. */
 const PASS_ON_MS = 500;
 
+/** How long after it has ended it is served again, ms. */
+const SERVE_AGAIN_MS = 20;
+
 /** Answers a request of a peer, which is an address. */
 export type Handler = (request: Request, peer: string) => Promise<Response> | Response;
 
 /** See the module's header. */
 export class HttpServer {
   readonly gate: Gate;
-  readonly #server: Deno.HttpServer<Deno.NetAddr>;
-
+  readonly #serve: () => Deno.HttpServer<Deno.NetAddr>;
+  readonly #failed: (error: unknown) => void;
   readonly #isTls: boolean;
+  #server: Deno.HttpServer<Deno.NetAddr>;
+  #isStopping = false;
 
-  private constructor(gate: Gate, server: Deno.HttpServer<Deno.NetAddr>, isTls: boolean) {
-    this.gate = gate;
-    this.#isTls = isTls;
-    this.#server = server;
+  private constructor(parts: {
+    gate: Gate;
+    server: Deno.HttpServer<Deno.NetAddr>;
+    serve: () => Deno.HttpServer<Deno.NetAddr>;
+    failed: (error: unknown) => void;
+    isTls: boolean;
+  }) {
+    this.gate = parts.gate;
+    this.#serve = parts.serve;
+    this.#failed = parts.failed;
+    this.#isTls = parts.isTls;
+    this.#server = parts.server;
+    this.#watch();
   }
 
   /**
@@ -64,9 +78,8 @@ export class HttpServer {
         : String(cause);
       return new Error(`Cannot listen on ${listen}: ${reason}`, { cause });
     };
-    let server: Deno.HttpServer<Deno.NetAddr>;
-    try {
-      server = Deno.serve({
+    const serve = (): Deno.HttpServer<Deno.NetAddr> =>
+      Deno.serve({
         ...tls,
         hostname: "127.0.0.1",
         port: 0,
@@ -80,6 +93,9 @@ export class HttpServer {
         if (peer === null) return problem(403, "Come through the door", { connection: "close" });
         return handler(request, peer);
       }) as Deno.HttpServer<Deno.NetAddr>;
+    let server: Deno.HttpServer<Deno.NetAddr>;
+    try {
+      server = serve();
     } catch (cause) {
       throw explain(cause);
     }
@@ -97,7 +113,7 @@ export class HttpServer {
       await server.shutdown();
       throw explain(cause);
     }
-    return new HttpServer(gate, server, http.tls !== null);
+    return new HttpServer({ gate, server, serve, failed, isTls: http.tls !== null });
   }
 
   /** Where it is to be found. */
@@ -110,15 +126,47 @@ export class HttpServer {
 
   /** Takes no more connections; ends when all requests are answered, or have had their time. Streams have to be ended. */
   async stop(): Promise<void> {
+    this.#isStopping = true;
     this.gate.stop();
     this.gate.endStuck(STUCK_MS);
     const late = new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, STOP_MS);
       Deno.unrefTimer(timer);
     });
-    await Promise.race([this.#server.shutdown(), late]);
+    await Promise.race([this.#server.shutdown().catch(() => {}), late]);
     await this.gate.settled(PASS_ON_MS);
     await this.gate.close();
+  }
+
+  /**
+   * `Deno.serve` is over for good with the first connection that it has no file descriptor for, and ends the process, where
+   * nobody looks. Another one takes its place.
+   */
+  #watch(): void {
+    this.#server.finished.catch(async (error) => {
+      if (this.#isStopping) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#failed(
+        new Error(
+          `all connections were ended, since no more could be taken (${reason}). If there are too few file descriptors ` +
+            "(ulimit -n), allow more or fewer http.connections_max: each takes three",
+        ),
+      );
+      // Gives back the descriptors that the next one needs.
+      this.gate.endAll();
+      for (;;) {
+        await new Promise((resolve) => setTimeout(resolve, SERVE_AGAIN_MS));
+        if (this.#isStopping) return;
+        try {
+          this.#server = this.#serve();
+          break;
+        } catch {
+          this.gate.endAll();
+        }
+      }
+      this.gate.leadTo(this.#server.addr.port);
+      this.#watch();
+    });
   }
 }
 
