@@ -210,3 +210,24 @@ Deno.test("outbox: space is given back segment by segment, with gaps, and never 
     );
     await log.close();
   }));
+
+Deno.test("outbox: a segment that was cut short holds up nothing behind it", () =>
+  inDirectory(async (directory) => {
+    const options = { directory, segmentBytes: 100 };
+    const log = await OutboxLog.open(options);
+    const sink = sinkOf(log, "one");
+    await sink.open(null);
+    for (let n = 0; n < 3; n++) {
+      await write(sink, trigger(2 * n), trigger(2 * n + 1));
+      await sink.flush();
+    }
+    const line = log.end / 6;
+    await log.close();
+    await Deno.truncate(join(directory, `${String(2 * line).padStart(16, "0")}.log`), line + 30);
+    const again = await OutboxLog.open(options);
+    deepEqual(await readAll(again), [
+      ...[`one ${trigger(0)}`, `one ${trigger(1)}`, `one ${trigger(2)}`, `damaged at ${3 * line}`],
+      ...[`one ${trigger(4)}`, `one ${trigger(5)}`],
+    ]);
+    await again.close();
+  }));

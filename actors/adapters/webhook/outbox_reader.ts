@@ -55,8 +55,16 @@ export class LogReader implements OutboxReader {
 
   async #readMore(): Promise<boolean> {
     if (this.#bytes.length === 0) this.#offset = this.#log.keptFrom(this.#offset);
-    const more = await this.#log.read(this.#offset + this.#bytes.length, READ_BYTES);
-    if (more.length === 0) return false;
+    const readTo = this.#offset + this.#bytes.length;
+    const more = await this.#log.read(readTo, READ_BYTES);
+    if (more.length === 0) {
+      if (this.#bytes.length === 0 || this.#log.keptFrom(readTo) === readTo) return false;
+      // A segment was cut short: the rest of this line is nowhere.
+      this.#damaged(this.#offset);
+      this.#bytes = new Uint8Array(0);
+      this.#offset = this.#log.keptFrom(readTo);
+      return true;
+    }
     const joined = new Uint8Array(this.#bytes.length + more.length);
     joined.set(this.#bytes);
     joined.set(more, this.#bytes.length);
