@@ -4,6 +4,7 @@
  * @module
  */
 import { problem } from "./answer.ts";
+import { Gunzip } from "./gunzip.ts";
 
 /** See the module's header. */
 export interface BodyLimits {
@@ -15,12 +16,10 @@ export interface BodyLimits {
   readonly timeoutMs: number;
 }
 
-/** Of a packed body, unpacked at once. */
-const SLICE_BYTES = 4096;
-
 /** Reads bodies. */
 export class RequestBodies {
   readonly #limits: BodyLimits;
+  readonly #gunzip = new Gunzip();
   #bytes = 0;
 
   constructor(limits: BodyLimits) {
@@ -43,9 +42,7 @@ export class RequestBodies {
     }
     if (Number(request.headers.get("content-length") ?? 0) > bytesMax) return tooLarge(bytesMax);
     if (request.body === null) return new Uint8Array(0);
-    const stream = encoding === "gzip"
-      ? request.body.pipeThrough(inSlices()).pipeThrough(new DecompressionStream("gzip"))
-      : request.body;
+    const stream = encoding === "gzip" ? this.#gunzip.unpack(request.body) : request.body;
     const reader = stream.getReader();
     const pieces: Uint8Array[] = [];
     let length = 0;
@@ -83,17 +80,6 @@ export class RequestBodies {
     }
     return pieces.length === 1 ? pieces[0] as Uint8Array : joined(pieces, length);
   }
-}
-
-/** Each slice is unpacked whole before its length is known, to a thousand times as much. */
-function inSlices(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
-  return new TransformStream({
-    transform: (bytes, controller) => {
-      for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
-        controller.enqueue(bytes.subarray(at, at + SLICE_BYTES));
-      }
-    },
-  });
 }
 
 async function abandon(reader: ReadableStreamDefaultReader<Uint8Array>, answer: Response): Promise<Response> {
