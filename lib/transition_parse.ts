@@ -13,22 +13,17 @@
  */
 import { writeAscii } from "./ascii.ts";
 import type { DeadLetterReason } from "./dead_letter.ts";
-import {
-  ATTRIBUTES_BYTES_MAX,
-  type DecodedTransition,
-  ID_BYTES_MAX,
-  RECORD_BYTES_MAX,
-  SEQ_BYTES_MAX,
-} from "./decoded_transition.ts";
-import { type ByteRange, copyCompact, findMember } from "./json_member.ts";
+import { type DecodedTransition, RECORD_BYTES_MAX } from "./decoded_transition.ts";
+import { ATTRIBUTES_EXPECTED, GatheredFields, ID_EXPECTED, SEQ_EXPECTED } from "./gathered_fields.ts";
+import { type ByteRange, findMember } from "./json_member.ts";
 import { clip, describeJsonError, describeUtf8Error } from "./refusal.ts";
 import { KIND_HEARTBEAT, KIND_NAMES, parseKind } from "./kind.ts";
 import { nearest } from "./nearest.ts";
 import { agreeOn, type TimeReading } from "./time_agreement.ts";
 import { EVENT_TIME_FIELDS, hintOfUnit, INGEST_TIME_FIELDS, readTime, type TimeField } from "./time_field.ts";
-import { isWholeNumber } from "./whole_number.ts";
+import { seqText } from "./seq_text.ts";
 
-const encoder = new TextEncoder();
+const NO_BYTES = new Uint8Array(0);
 const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const decoder = new TextDecoder();
 
@@ -43,17 +38,16 @@ export class TransitionParser {
   detail = "";
 
   readonly #result: DecodedTransition;
-  /** Where the record's bytes are gathered before they get a buffer of their own. */
-  readonly #gathered = new Uint8Array(2 * ID_BYTES_MAX + SEQ_BYTES_MAX + ATTRIBUTES_BYTES_MAX);
-  #gatheredBytes = 0;
+  readonly #gathered: GatheredFields;
   /** Holds the longest kind's name. */
   readonly #kind = new Uint8Array(16);
-  #bytes: Uint8Array = this.#gathered;
+  #bytes: Uint8Array = NO_BYTES;
   #record: ByteRange = { start: 0, end: 0 };
 
   /** Makes one that fills this result. */
   constructor(result: DecodedTransition) {
     this.#result = result;
+    this.#gathered = new GatheredFields(result);
   }
 
   /**
@@ -64,7 +58,7 @@ export class TransitionParser {
    */
   parse(bytes: Uint8Array, start: number, end: number): "transition" | DeadLetterReason {
     this.#result.clear();
-    this.#gatheredBytes = 0;
+    this.#gathered.begin();
     this.#bytes = bytes;
     this.#record = { start, end };
     const byteLength = end - start;
@@ -114,22 +108,18 @@ export class TransitionParser {
   }
 
   #readIds(members: Members): DeadLetterReason | null {
-    const result = this.#result;
-    if (result.kind === KIND_HEARTBEAT) return null;
-    const refused = this.#gatherId(members, "device_id");
-    if (refused !== null) return refused;
-    result.deviceEnd = result.fenceStart = this.#gatheredBytes;
-    const refusedToo = this.#gatherId(members, "fence_id");
-    result.fenceEnd = this.#gatheredBytes;
-    return refusedToo;
+    if (this.#result.kind === KIND_HEARTBEAT) return null;
+    return this.#readId(members, "device_id") ?? this.#readId(members, "fence_id");
   }
 
-  #gatherId(members: Members, key: string): DeadLetterReason | null {
+  #readId(members: Members, key: "device_id" | "fence_id"): DeadLetterReason | null {
     const id = members[key];
     if (id === undefined || id === null) return this.#refuseMissing(key, id);
-    if (typeof id === "string" && this.#gather(id, ID_BYTES_MAX)) return null;
-    const expected = `a string of 1 to ${ID_BYTES_MAX} bytes without lone surrogates`;
-    return this.#refuseValue("INVALID_ID", key, expected);
+    const gathered = this.#gathered;
+    if (typeof id === "string" && (key === "device_id" ? gathered.device(id) : gathered.fence(id))) {
+      return null;
+    }
+    return this.#refuseValue("INVALID_ID", key, ID_EXPECTED);
   }
 
   #readTimes(members: Members): DeadLetterReason | null {
@@ -168,64 +158,23 @@ export class TransitionParser {
 
   /** Reads seq and attributes, and gives what was gathered a buffer of its own. */
   #readRest(members: Members): DeadLetterReason | null {
-    const result = this.#result;
-    const before = this.#gatheredBytes;
     const refused = this.#readSeq(members["seq"]) ?? this.#readAttributes(members["attributes"]);
-    if (refused !== null) {
-      result.seqStart =
-        result.seqEnd =
-        result.attributesStart =
-        result.attributesEnd =
-          0;
-      this.#gatheredBytes = before;
-    }
-    result.bytes = this.#gathered.slice(0, this.#gatheredBytes);
+    if (refused !== null) this.#gathered.withoutRest();
+    this.#gathered.finish();
     return refused;
   }
 
   #readSeq(seq: unknown): DeadLetterReason | null {
     if (seq === undefined || seq === null) return null;
-    const isInteger = typeof seq === "number" && Number.isSafeInteger(seq) && seq >= 0 &&
-      isWholeNumber(this.#sourceOf("seq"));
-    const text = isInteger ? String(seq) : typeof seq === "string" ? seq : "";
-    this.#result.seqStart = this.#gatheredBytes;
-    if (!this.#gather(text, SEQ_BYTES_MAX)) {
-      const expected = `an integer from 0 to 2^53 − 1 or a string of 1 to ${SEQ_BYTES_MAX} bytes`;
-      return this.#refuseValue("INVALID_FIELD", "seq", expected);
-    }
-    this.#result.seqEnd = this.#gatheredBytes;
-    return null;
+    const text = seqText(seq, typeof seq === "number" ? this.#sourceOf("seq") : "");
+    return this.#gathered.seq(text) ? null : this.#refuseValue("INVALID_FIELD", "seq", SEQ_EXPECTED);
   }
 
   #readAttributes(attributes: unknown): DeadLetterReason | null {
     if (attributes === undefined || attributes === null) return null;
     const value = findMember(this.#bytes, this.#record, "attributes") as ByteRange;
-    const start = this.#gatheredBytes;
-    const room = this.#gathered.subarray(0, start + ATTRIBUTES_BYTES_MAX);
-    const end = copyCompact(this.#bytes, value, room, start);
-    if (end < 0) {
-      const expected = `at most ${ATTRIBUTES_BYTES_MAX} bytes without whitespace`;
-      return this.#refuseValue("INVALID_FIELD", "attributes", expected);
-    }
-    this.#result.attributesStart = start;
-    this.#result.attributesEnd = this.#gatheredBytes = end;
-    return null;
-  }
-
-  /** Adds a text's UTF-8 to what was gathered; false where it is empty, too long or not well-formed. */
-  #gather(text: string, bytesMax: number): boolean {
-    if (text.length === 0 || text.length > bytesMax) return false;
-    const start = this.#gatheredBytes;
-    const asciiEnd = writeAscii(this.#gathered, start, text);
-    if (asciiEnd >= 0) {
-      this.#gatheredBytes = asciiEnd;
-      return true;
-    }
-    if (!text.isWellFormed()) return false;
-    const { read, written } = encoder.encodeInto(text, this.#gathered.subarray(start, start + bytesMax));
-    if (read < text.length) return false;
-    this.#gatheredBytes = start + written;
-    return true;
+    if (this.#gathered.attributes(this.#bytes, value)) return null;
+    return this.#refuseValue("INVALID_FIELD", "attributes", ATTRIBUTES_EXPECTED);
   }
 
   /** A member's value as the record has it; empty where there is none. */
