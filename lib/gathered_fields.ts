@@ -45,16 +45,22 @@ export class GatheredFields {
 
   /** Adds the device's id; false where it is none. */
   device(id: string): boolean {
-    if (!this.#add(id, ID_BYTES_MAX)) return false;
-    this.#result.deviceEnd = this.#result.fenceStart = this.#result.fenceEnd = this.#length;
-    return true;
+    return this.#add(id, ID_BYTES_MAX) && this.#deviceAdded();
+  }
+
+  /** As {@link device}, of UTF-8. */
+  deviceBytes(bytes: Uint8Array, start: number, end: number): boolean {
+    return this.#addBytes(bytes, start, end) && this.#deviceAdded();
   }
 
   /** Adds the fence's id, behind the device's; false where it is none. */
   fence(id: string): boolean {
-    if (!this.#add(id, ID_BYTES_MAX)) return false;
-    this.#result.fenceEnd = this.#idsLength = this.#length;
-    return true;
+    return this.#add(id, ID_BYTES_MAX) && this.#fenceAdded();
+  }
+
+  /** As {@link fence}, of UTF-8. */
+  fenceBytes(bytes: Uint8Array, start: number, end: number): boolean {
+    return this.#addBytes(bytes, start, end) && this.#fenceAdded();
   }
 
   /** Adds the seq, behind the ids; false where it is none. */
@@ -76,6 +82,20 @@ export class GatheredFields {
     return true;
   }
 
+  /** Adds attributes of several parts, each compact already. */
+  attributesOf(parts: readonly Uint8Array[]): boolean {
+    const start = this.#length;
+    const length = parts.reduce((sum, part) => sum + part.length, 0);
+    if (length > ATTRIBUTES_BYTES_MAX) return false;
+    for (const part of parts) {
+      this.#bytes.set(part, this.#length);
+      this.#length += part.length;
+    }
+    this.#result.attributesStart = start;
+    this.#result.attributesEnd = this.#length;
+    return true;
+  }
+
   /** Leaves seq and attributes out again, since one of them was refused. */
   withoutRest(): void {
     const result = this.#result;
@@ -90,6 +110,22 @@ export class GatheredFields {
   /** Gives what was gathered a buffer of its own. */
   finish(): void {
     this.#result.bytes = this.#bytes.slice(0, this.#length);
+  }
+
+  #deviceAdded(): true {
+    this.#result.deviceEnd = this.#result.fenceStart = this.#result.fenceEnd = this.#length;
+    return true;
+  }
+
+  #fenceAdded(): true {
+    this.#result.fenceEnd = this.#idsLength = this.#length;
+    return true;
+  }
+
+  #addBytes(bytes: Uint8Array, start: number, end: number): boolean {
+    if (end === start || end - start > ID_BYTES_MAX) return false;
+    for (let at = start; at < end; at++) this.#bytes[this.#length++] = bytes[at] as number;
+    return true;
   }
 
   /** Adds a text's UTF-8; false where it is empty, too long or not well-formed. */

@@ -43,15 +43,21 @@ const encoder = new TextEncoder();
 /** Takes a timestamp of usual length: a fraction may have any. */
 const SHORT_TEXT = new Uint8Array(48);
 
+/** What text must be to be a time. */
+export const RFC3339_EXPECTED = "an RFC 3339 timestamp with offset or Z";
+/** What a number of units since the epoch must be. */
+export const EPOCH_EXPECTED: string =
+  `an integer or a string of up to ${DIGITS_MAX} digits, before the year 10000`;
+
 /** The fields of the event time. */
 export const EVENT_TIME_FIELDS: readonly TimeField[] = timeFields("event_time", { nullIsAbsent: false });
 /** The fields of the ingest time. */
 export const INGEST_TIME_FIELDS: readonly TimeField[] = timeFields("ingest_time", { nullIsAbsent: true });
 
 function timeFields(name: string, options: { nullIsAbsent: boolean }): readonly TimeField[] {
-  const integer = `an integer or a string of up to ${DIGITS_MAX} digits, before the year 10000`;
+  const integer = EPOCH_EXPECTED;
   return [
-    { key: name, digits: 0, expected: "an RFC 3339 timestamp with offset or Z", ...options },
+    { key: name, digits: 0, expected: RFC3339_EXPECTED, ...options },
     { key: `${name}_ms`, digits: MILLISECOND_DIGITS, expected: integer, ...options },
     { key: `${name}_us`, digits: MICROSECOND_DIGITS, expected: integer, ...options },
     { key: `${name}_ns`, digits: NANOSECOND_DIGITS, expected: integer, ...options },
@@ -66,7 +72,7 @@ function timeFields(name: string, options: { nullIsAbsent: boolean }): readonly 
  * @returns null where it is no time of this field
  */
 export function readTime(field: TimeField, value: unknown, source: string): TimeReading | null {
-  if (field.digits > 0) return readInteger(field.digits, value, source);
+  if (field.digits > 0) return readEpoch(field.digits, value, source);
   if (typeof value !== "string") return null;
   const shortEnd = writeAscii(SHORT_TEXT, 0, value);
   const bytes = shortEnd < 0 ? encoder.encode(value) : SHORT_TEXT;
@@ -85,7 +91,15 @@ export function hintOfUnit(fields: readonly TimeField[], value: unknown, source:
   return "";
 }
 
-function readInteger(digits: number, value: unknown, source: string): TimeReading | null {
+/**
+ * Reads a number of units since the epoch.
+ *
+ * @param digits of a second's fraction that the unit has: 0 for seconds, 9 for nanoseconds
+ * @param value as `JSON.parse` gave it: a number, or digits
+ * @param source the value as it was written, needed only of a number
+ * @returns null where it is no time
+ */
+export function readEpoch(digits: number, value: unknown, source: string): TimeReading | null {
   const integer = integerOf(value, source);
   if (integer === null) return null;
   const allNanoseconds = integer * 10n ** BigInt(NANOSECOND_DIGITS - digits);

@@ -13,10 +13,11 @@
  */
 import { writeAscii } from "./ascii.ts";
 import type { DeadLetterReason } from "./dead_letter.ts";
-import { type DecodedTransition, RECORD_BYTES_MAX } from "./decoded_transition.ts";
+import type { DecodedTransition } from "./decoded_transition.ts";
 import { ATTRIBUTES_EXPECTED, GatheredFields, ID_EXPECTED, SEQ_EXPECTED } from "./gathered_fields.ts";
 import { type ByteRange, findMember } from "./json_member.ts";
-import { clip, describeJsonError, describeUtf8Error } from "./refusal.ts";
+import { parseRecord } from "./record_json.ts";
+import { clip } from "./refusal.ts";
 import { KIND_HEARTBEAT, KIND_NAMES, parseKind } from "./kind.ts";
 import { nearest } from "./nearest.ts";
 import { agreeOn, type TimeReading } from "./time_agreement.ts";
@@ -24,7 +25,6 @@ import { EVENT_TIME_FIELDS, hintOfUnit, INGEST_TIME_FIELDS, readTime, type TimeF
 import { seqText } from "./seq_text.ts";
 
 const NO_BYTES = new Uint8Array(0);
-const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const decoder = new TextDecoder();
 
 const KINDS = "ENTER, EXIT, DWELL, STALE or HEARTBEAT, or E, X or D";
@@ -61,26 +61,9 @@ export class TransitionParser {
     this.#gathered.begin();
     this.#bytes = bytes;
     this.#record = { start, end };
-    const byteLength = end - start;
-    if (byteLength > RECORD_BYTES_MAX) {
-      return this.#refuse(
-        "TOO_LARGE",
-        `The record must have at most ${RECORD_BYTES_MAX} bytes, got ${byteLength}`,
-      );
-    }
-    const record = bytes.subarray(start, end);
-    let text: string;
-    try {
-      text = strictDecoder.decode(record);
-    } catch {
-      return this.#refuse("INVALID_UTF8", describeUtf8Error(record));
-    }
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch (error) {
-      return this.#refuse("MALFORMED_JSON", describeJsonError(text, error));
-    }
+    const json = parseRecord(bytes.subarray(start, end));
+    if (json.reason !== null) return this.#refuse(json.reason, json.detail);
+    const { value, text } = json;
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       return this.#refuse("NOT_AN_OBJECT", `The record must be a JSON object, got ${clip(text.trim())}`);
     }
