@@ -20,7 +20,10 @@ import { Admission, type Room } from "../lib/overload.ts";
 import { assert } from "../lib/assert.ts";
 import type { DeadLetterReason } from "../lib/dead_letter.ts";
 import type { Json } from "../lib/json.ts";
-import { KIND_EXIT, KIND_STALE } from "../lib/kind.ts";
+import { type Kind, KIND_EXIT, KIND_STALE } from "../lib/kind.ts";
+import type { Mapping } from "../lib/format/mapping.ts";
+import { MessageDecoder } from "../lib/format/message_decoder.ts";
+import type { MessageContext } from "../lib/format/message_values.ts";
 import type { OversizeRecord, RecordBatch } from "../lib/record_batch.ts";
 import type { RecordSpans } from "../lib/record_spans.ts";
 import { TransitionDecoder } from "../lib/transition.ts";
@@ -39,6 +42,8 @@ export const SUPPRESSED = 1;
 export const DEAD_LETTERED = 2;
 /** There was no room for it: to be sent again. */
 export const REFUSED = 3;
+/** It is no transition, by its format. */
+export const SKIPPED = 4;
 
 /** One request's records. */
 export interface Delivery {
@@ -47,14 +52,24 @@ export interface Delivery {
   readonly request: string;
   /** Whose it is: clients share what can be taken. */
   readonly client: string;
+  /** What came along with its records, where their format may ask for it. */
+  readonly context?: MessageContext;
+}
+
+/** A record of a request, or a crossing of one, that went to the dead letters. */
+export interface RefusedRecord {
+  /** The record's index in the request. */
+  readonly index: number;
+  readonly reason: DeadLetterReason;
+  readonly detail: string;
 }
 
 /** What became of a request. */
 export interface Receipt {
   /** One of the constants above for each record. */
   readonly outcomes: Uint8Array;
-  /** Why, for each that went to the dead letters: by its index. */
-  readonly deadLetters: ReadonlyMap<number, { readonly reason: DeadLetterReason; readonly detail: string }>;
+  /** Why, for each that went to the dead letters, in the order in which that was found. */
+  readonly deadLetters: readonly RefusedRecord[];
   /** How many were taken: all but the refused. */
   readonly taken: number;
 }
@@ -66,7 +81,9 @@ interface Taken {
   readonly indices: Uint32Array | null;
   readonly count: number;
   readonly outcomes: Uint8Array;
-  readonly deadLetters: Map<number, { reason: DeadLetterReason; detail: string }>;
+  readonly deadLetters: RefusedRecord[];
+  /** Of messages of a format: how many crossings each was, and how many of them were suppressed; null for others. */
+  readonly crossings: Map<number, { count: number; suppressed: number }> | null;
   readonly offeredUs: number;
   /** Number of the first record; −1 until it is read. */
   first: number;
@@ -86,6 +103,8 @@ export interface IntakeOptions {
   readonly capacity: number;
   /** Bytes of requests in flight at most: large records fill the memory long before they fill the mailboxes. */
   readonly bytesMax: number;
+  /** What a record is, where it is not a transition by itself. */
+  readonly mapping?: Mapping | null;
   /** How long clients have to send again what was refused, before time goes on without it, µs. */
   readonly settleUs: number;
 }
@@ -112,6 +131,7 @@ export class Intake implements Source {
 
   readonly #options: IntakeOptions;
   readonly #decoder = new TransitionDecoder();
+  readonly #messages: MessageDecoder | null;
   /** Taken and not yet read. */
   #queue: Taken[] = [];
   /** Read and not yet durable, the oldest first. */
@@ -126,6 +146,8 @@ export class Intake implements Source {
   constructor(options: IntakeOptions) {
     this.#options = options;
     this.name = options.name;
+    const { mapping = null } = options;
+    this.#messages = mapping === null ? null : new MessageDecoder(mapping);
     const floor = Math.min(IN_FLIGHT_MIN, options.capacity);
     this.admission = new Admission({ targetUs: options.targetUs, floor, ceiling: options.capacity });
   }
@@ -147,11 +169,11 @@ export class Intake implements Source {
     let indices: Uint32Array | null = null;
     let taken = count;
     if (count > room.any) {
-      indices = this.#choose(delivery.records, room, outcomes);
+      indices = this.#choose(delivery, room, outcomes);
       taken = indices.length;
       this.#refused("full", count - taken, nowUs);
     }
-    if (taken === 0) return Promise.resolve({ outcomes, deadLetters: new Map(), taken });
+    if (taken === 0) return Promise.resolve({ outcomes, deadLetters: [], taken });
     this.admission.take(client, taken, nowUs);
     this.#bytes += delivery.records.bytes.length;
     const answer = Promise.withResolvers<Receipt>();
@@ -160,7 +182,8 @@ export class Intake implements Source {
       indices,
       count: taken,
       outcomes,
-      deadLetters: new Map(),
+      deadLetters: [],
+      crossings: this.#messages === null ? null : new Map(),
       offeredUs: nowUs,
       first: -1,
       read: 0,
@@ -225,12 +248,20 @@ export class Intake implements Source {
     const taken = this.#takenAt(offset);
     if (taken === null) return;
     const index = this.#indexOf(taken, offset);
-    if (outcome === "suppressed") {
+    if (outcome !== "suppressed") {
+      taken.outcomes[index] = DEAD_LETTERED;
+      taken.deadLetters.push({ index, ...outcome });
+    } else if (taken.crossings === null) {
       taken.outcomes[index] = SUPPRESSED;
     } else {
-      taken.outcomes[index] = DEAD_LETTERED;
-      taken.deadLetters.set(index, outcome);
+      crossingsOf(taken.crossings, index).suppressed++;
     }
+  }
+
+  counted(offset: number, records: number): void {
+    const taken = this.#takenAt(offset);
+    if (taken === null || taken.crossings === null) return;
+    crossingsOf(taken.crossings, this.#indexOf(taken, offset)).count = records;
   }
 
   acknowledge(position: Json): Promise<void> {
@@ -244,6 +275,7 @@ export class Intake implements Source {
       done++;
       longestUs = Math.max(longestUs, nowUs - taken.offeredUs);
       this.#release(taken);
+      settleMessages(taken);
       const { outcomes, deadLetters, count } = taken;
       taken.answer.resolve({ outcomes, deadLetters, taken: count });
     }
@@ -278,23 +310,36 @@ export class Intake implements Source {
 
   /** Which records of a request to take where not all can be: EXITs for longer than the others. */
   #choose(
-    records: RecordSpans,
+    { records, context }: Delivery,
     room: Room,
     outcomes: Uint8Array,
   ): Uint32Array {
     const chosen: number[] = [];
     for (let i = 0; i < records.count; i++) {
-      const free = chosen.length < room.any || chosen.length < room.exits && this.#isExit(records, i);
+      const free = chosen.length < room.any ||
+        chosen.length < room.exits && this.#isExit(records, i, context ?? null);
       if (free) chosen.push(i);
       else outcomes[i] = REFUSED;
     }
     return Uint32Array.from(chosen);
   }
 
-  #isExit({ bytes, starts, ends, oversize }: RecordSpans, i: number): boolean {
+  #isExit(
+    { bytes, starts, ends, oversize }: RecordSpans,
+    i: number,
+    context: MessageContext | null,
+  ): boolean {
     if (oversize.has(i)) return false;
+    const messages = this.#messages;
+    if (messages !== null) {
+      messages.open(bytes, starts[i] as number, ends[i] as number, context);
+      for (let outcome = messages.next(); outcome !== null; outcome = messages.next()) {
+        if (outcome === "transition" && isExit(messages.kind)) return true;
+      }
+      return false;
+    }
     if (this.#decoder.decode(bytes, starts[i] as number, ends[i] as number) !== "transition") return false;
-    return this.#decoder.kind === KIND_EXIT || this.#decoder.kind === KIND_STALE;
+    return isExit(this.#decoder.kind);
   }
 
   #refused(cause: ShedCause, count: number, nowUs: number): void {
@@ -320,6 +365,7 @@ export class Intake implements Source {
     const offsets = new Float64Array(count);
     const lines = new Float64Array(count);
     const oversize = new Map<number, OversizeRecord>();
+    const contexts: (MessageContext | null)[] | null = this.#messages === null ? null : [];
     let row = 0;
     let base = 0;
     for (const taken of chosen) {
@@ -337,6 +383,7 @@ export class Intake implements Source {
         lines[row] = index + 1;
         const over = records.oversize.get(index);
         if (over !== undefined) oversize.set(row, over);
+        contexts?.push(taken.delivery.context ?? null);
         row++;
       }
       if (single === undefined) base += records.bytes.length;
@@ -353,6 +400,7 @@ export class Intake implements Source {
       count,
       oversize,
       ingestTimesUs: null,
+      contexts,
       position: { offset: this.#next },
     };
   }
@@ -373,6 +421,33 @@ export class Intake implements Source {
 
   #indexOf({ first, indices }: Taken, offset: number): number {
     return indices === null ? offset - first : indices[offset - first] as number;
+  }
+}
+
+function isExit(kind: Kind): boolean {
+  return kind === KIND_EXIT || kind === KIND_STALE;
+}
+
+function crossingsOf(
+  crossings: Map<number, { count: number; suppressed: number }>,
+  index: number,
+): { count: number; suppressed: number } {
+  const known = crossings.get(index);
+  if (known !== undefined) return known;
+  const fresh = { count: 0, suppressed: 0 };
+  crossings.set(index, fresh);
+  return fresh;
+}
+
+/**
+ * What a message was, of what its crossings were: dead-lettered if one of them was, else accepted if one was new, else
+ * suppressed; and skipped if there was none.
+ */
+function settleMessages({ crossings, outcomes }: Taken): void {
+  for (const [index, { count, suppressed }] of crossings ?? []) {
+    if (outcomes[index] === DEAD_LETTERED) continue;
+    if (count === 0) outcomes[index] = SKIPPED;
+    else if (suppressed === count) outcomes[index] = SUPPRESSED;
   }
 }
 

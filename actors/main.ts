@@ -22,6 +22,8 @@ import { audit } from "./commands/audit.ts";
 import { loadConfig } from "./commands/configuration.ts";
 import type { DeadLettersEnvironment } from "./commands/dead_letters_input.ts";
 import { UsageError } from "./commands/flags.ts";
+import { explain } from "./commands/explain.ts";
+import { formatsText } from "./commands/formats.ts";
 import { helpText } from "./commands/help.ts";
 import { key } from "./commands/key.ts";
 import { listDeadLetters } from "./commands/list_dead_letters.ts";
@@ -49,6 +51,15 @@ async function main(words: readonly string[]): Promise<number> {
       return 0;
     case "audit":
       return await audit(asked, { readLines, isSameFile, write });
+    case "explain":
+      return await explain(asked, config as NonNullable<typeof config>, {
+        readLines,
+        write,
+        wallUs: new SystemClock().wallUs(),
+      });
+    case "formats":
+      await write(formatsText(asked.name));
+      return 0;
     case "key":
       return await key(asked, (config as NonNullable<typeof config>).identity, { readLines, write, say });
     case "dead-letters list":

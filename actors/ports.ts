@@ -52,6 +52,11 @@ export interface Source {
   isAwaited?(): boolean;
   /** Told of each record that turns out to be a copy, or goes to the dead letters, before the checkpoint that has it. */
   decided?(offset: number, outcome: RecordOutcome): void;
+  /**
+   * Told of each message of a format how many records it was: transitions and dead letters. None where it was no
+   * transition. Not told where a record is a transition by itself.
+   */
+  counted?(offset: number, records: number): void;
   /** Tells the source that everything up to this position is in a durable checkpoint. */
   acknowledge(position: Json): Promise<void>;
   close(): void;

@@ -27,9 +27,10 @@ import {
   decodeKnownDeadLetter,
   encodeDeadLetter,
 } from "../lib/dead_letter.ts";
-import { RECORD_BYTES_MAX } from "../lib/decoded_transition.ts";
+import type { DecodedTransition } from "../lib/decoded_transition.ts";
 import { EffectBuffer, type LateRecord } from "../lib/effect.ts";
 import type { FenceRules } from "../lib/fence_rules.ts";
+import type { CrossingOutcome } from "../lib/format/crossing_decoder.ts";
 import type { Identity } from "../lib/identity.ts";
 import type { Json } from "../lib/json.ts";
 import { KIND_HEARTBEAT } from "../lib/kind.ts";
@@ -51,6 +52,7 @@ import { Scheduler } from "./scheduler.ts";
 import { SinkActor } from "./sink_actor.ts";
 import type { SplitLook } from "./split_look.ts";
 import { SplitReads } from "./split_reads.ts";
+import { MessageReader, partIn, tooLarge } from "./message_reader.ts";
 import { SplitMeter, type SplitVitals } from "./split_meter.ts";
 import { checkStateIdentity } from "./state_identity.ts";
 import type { Ticker } from "./ticker.ts";
@@ -129,6 +131,8 @@ export class SplitActor {
   readonly #config: Config;
   readonly #clock: SplitClock;
   readonly #decoder = new TransitionDecoder();
+  /** Reads messages of a format; null where a record is a transition by itself. */
+  readonly #messages: MessageReader | null;
   readonly #log: CheckpointLog;
   readonly #actors: PartitionActor[] = [];
   readonly #filling: (TransitionBatch | null)[];
@@ -143,7 +147,7 @@ export class SplitActor {
   /** What the processes before this one have counted on the same state. */
   #countersBefore = new Counters();
   #countsBefore: ReadonlyMap<string, number> = new Map();
-  readonly #knownDeadLetters = new Map<number, DeadLetterReason>();
+  readonly #knownDeadLetters = new Map<number | string, DeadLetterReason>();
   readonly #failed: Promise<never>;
   readonly #stopReading = new AbortController();
   #fail: (error: unknown) => void = () => {};
@@ -180,12 +184,15 @@ export class SplitActor {
     offset: 0,
     line: 0,
     knownLate: false,
+    part: 0,
   };
 
   constructor(parts: SplitParts) {
     this.#parts = parts;
     const { config, source, identity, rules, clock } = parts;
     this.#config = config;
+    const { mapping } = config.source.format;
+    this.#messages = mapping === null ? null : new MessageReader(mapping);
     this.#failed = new Promise((_resolve, reject) => this.#fail = reject);
     // Whoever waits for the split hears of it; until somebody does, it is no unhandled rejection.
     this.#failed.catch(() => {});
@@ -362,7 +369,6 @@ export class SplitActor {
     }
     // After a failure it is looked at until the next one is made.
     const isOpen = this.#isOpen && !this.#scheduler.stopped;
-    const heartbeatsBefore = this.#countsBefore.get(HEARTBEAT) ?? 0;
     return {
       source: source.name,
       partition: source.partition ?? 0,
@@ -375,10 +381,15 @@ export class SplitActor {
       windowBytes,
       windowIdsAdded: this.#isOpen ? this.#windowIds() - this.#windowIdsBefore : 0,
       evictedLive,
-      heartbeats: (this.#counts.get(HEARTBEAT) ?? 0) - heartbeatsBefore,
+      heartbeats: this.#countedNow(HEARTBEAT),
+      skipped: this.#countedNow(SKIPPED),
       checkpoint: this.#meter.checkpoint(clock.monotonicUs()),
       fireLag: this.#meter.fireLag,
     };
+  }
+
+  #countedNow(name: string): number {
+    return (this.#counts.get(name) ?? 0) - (this.#countsBefore.get(name) ?? 0);
   }
 
   /** Ids that the windows have taken since the state began. */
@@ -473,7 +484,8 @@ export class SplitActor {
         continue;
       }
       const offset = letter.source === this.#parts.source.name ? offsetOf(letter.position) : null;
-      if (offset !== null && sourceComesAgain) this.#knownDeadLetters.set(offset, letter.reason);
+      if (offset === null || !sourceComesAgain) continue;
+      this.#knownDeadLetters.set(knownKey(offset, partIn(letter.position)), letter.reason);
     }
     for (const [line, why] of sink.refusedAtOpen?.() ?? []) {
       if (rejected.has(parseTrigger(line)?.id ?? null)) continue;
@@ -524,13 +536,11 @@ export class SplitActor {
   async #takeBatch(batch: RecordBatch): Promise<void> {
     for (let from = 0; from < batch.count;) {
       const room = await this.#makeRoom();
-      const to = Math.min(batch.count, from + Math.min(this.#pieceRecords, room));
-      const startedUs = this.#parts.clock.monotonicUs();
-      while (from < to) {
-        const next = Math.min(to, from + CLOCK_RECORDS);
-        for (; from < next; from++) this.#takeRecord(batch, from);
-        if (this.#parts.clock.monotonicUs() - startedUs > PIECE_US) break;
-      }
+      const records = Math.min(this.#pieceRecords, room);
+      const messages = this.#messages;
+      from = messages === null
+        ? this.#takePiece(batch, from, records)
+        : this.#takeMessages(messages, batch, from, records);
       this.#sendAll();
       // With a sink that keeps up the mailboxes are empty again after this, and what was decoded is taken while it is
       // still in the cache; with a slow one they fill, up to their mark.
@@ -552,6 +562,38 @@ export class SplitActor {
           "Give ingest_time where clocks can't be trusted",
       );
     }
+  }
+
+  /** Takes records from here on, a piece at most; returns which is the next. */
+  #takePiece(batch: RecordBatch, from: number, records: number): number {
+    const to = Math.min(batch.count, from + records);
+    const startedUs = this.#parts.clock.monotonicUs();
+    while (from < to) {
+      const next = Math.min(to, from + CLOCK_RECORDS);
+      for (; from < next; from++) this.#takeRecord(batch, from);
+      if (this.#parts.clock.monotonicUs() - startedUs > PIECE_US) break;
+    }
+    return from;
+  }
+
+  /** As {@link #takePiece}, of messages that are any number of records: one may be left in the middle. */
+  #takeMessages(messages: MessageReader, batch: RecordBatch, from: number, records: number): number {
+    const { clock, source } = this.#parts;
+    const startedUs = clock.monotonicUs();
+    for (let left = records; left > 0 && from < batch.count;) {
+      for (let i = 0; i < CLOCK_RECORDS && left > 0 && from < batch.count; i++) {
+        const outcome = messages.next(batch, from);
+        if (outcome === null) {
+          source.counted?.(batch.offsets[from] as number, messages.count);
+          from++;
+        } else {
+          left--;
+          this.#takeCrossing(messages, batch, from, outcome);
+        }
+      }
+      if (clock.monotonicUs() - startedUs > PIECE_US) break;
+    }
+    return from;
   }
 
   /** Waits until the partitions and the dead letters can take more; tells how many records may wait for the watermark. */
@@ -604,27 +646,49 @@ export class SplitActor {
 
   #takeRecord(batch: RecordBatch, i: number): void {
     this.#readNow++;
-    const start = batch.starts[i] as number;
-    const end = batch.ends[i] as number;
-    const offset = batch.offsets[i] as number;
-    const known = this.#knownDeadLetters.size === 0 ? undefined : this.#takeKnown(offset);
+    const known = this.#knownDeadLetters.size === 0 ? undefined : this.#takeKnown(batch.offsets[i] as number);
     if (known !== undefined && known !== "LATE") {
       this.#count(known);
       return;
     }
-    const decoder = this.#decoder;
     const oversize = batch.oversize.size === 0 ? undefined : batch.oversize.get(i);
     if (oversize !== undefined) {
-      this.#refuse(
-        batch,
-        i,
-        "TOO_LARGE",
-        `The record has ${oversize.byteLength} bytes, ${RECORD_BYTES_MAX} are the most`,
-      );
+      this.#refuse(batch, i, "TOO_LARGE", tooLarge(oversize));
       return;
     }
-    const outcome = decoder.decode(batch.bytes, start, end);
-    if (outcome !== "transition" && outcome !== "INVALID_FIELD") {
+    const decoder = this.#decoder;
+    const outcome = decoder.decode(batch.bytes, batch.starts[i] as number, batch.ends[i] as number);
+    this.#take(decoder, batch, i, outcome, known);
+  }
+
+  #takeCrossing(messages: MessageReader, batch: RecordBatch, i: number, outcome: CrossingOutcome): void {
+    this.#readNow++;
+    if (outcome === "skipped") {
+      this.#count(SKIPPED);
+      return;
+    }
+    const { part } = messages.decoder;
+    const known = this.#knownDeadLetters.size === 0
+      ? undefined
+      : this.#takeKnown(knownKey(batch.offsets[i] as number, part));
+    if (known !== undefined && known !== "LATE") {
+      this.#count(known);
+      return;
+    }
+    this.#context.part = part;
+    this.#take(messages.decoder, batch, i, outcome, known);
+  }
+
+  /** Takes what was decoded of a record. */
+  #take(
+    decoder: DecodedTransition & { readonly detail: string },
+    batch: RecordBatch,
+    i: number,
+    outcome: "transition" | DeadLetterReason,
+    known: DeadLetterReason | undefined,
+  ): void {
+    // Of what was refused as a whole there is no time to be judged.
+    if (outcome !== "transition" && (outcome !== "INVALID_FIELD" || Number.isNaN(decoder.eventTimeUs))) {
       this.#refuse(batch, i, outcome, decoder.detail);
       return;
     }
@@ -658,9 +722,9 @@ export class SplitActor {
     context.dedupClockUs = clock.dedupClockUs;
     context.deviceHash = murmur2(decoder.bytes, decoder.deviceStart, decoder.deviceEnd);
     context.recordBytes = batch.bytes;
-    context.recordStart = start;
-    context.recordEnd = end;
-    context.offset = offset;
+    context.recordStart = batch.starts[i] as number;
+    context.recordEnd = batch.ends[i] as number;
+    context.offset = batch.offsets[i] as number;
     context.line = batch.lines[i] as number;
     context.knownLate = known === "LATE";
     const number = toPartition(context.deviceHash, this.#config.partitions);
@@ -673,9 +737,9 @@ export class SplitActor {
     if (filling.full) this.#send(number, context.watermarkBeforeUs);
   }
 
-  #takeKnown(offset: number): DeadLetterReason | undefined {
-    const reason = this.#knownDeadLetters.get(offset);
-    if (reason !== undefined) this.#knownDeadLetters.delete(offset);
+  #takeKnown(key: number | string): DeadLetterReason | undefined {
+    const reason = this.#knownDeadLetters.get(key);
+    if (reason !== undefined) this.#knownDeadLetters.delete(key);
     return reason;
   }
 
@@ -730,6 +794,7 @@ export class SplitActor {
         record,
         offset: batch.offsets[i] as number,
         line: batch.lines[i] as number,
+        part: this.#context.part,
         ...(oversize === undefined ? {} : { oversize }),
       },
       this.#epoch,
@@ -737,10 +802,10 @@ export class SplitActor {
   }
 
   #refuseLate(records: readonly LateRecord[], epoch: number): void {
-    for (const { record, offset, line, eventTimeUs, watermarkUs } of records) {
+    for (const { record, offset, line, part, eventTimeUs, watermarkUs } of records) {
       const detail = `Event time ${formatTimestamp(eventTimeUs)} is not after the watermark ` +
         `${formatTimestamp(watermarkUs)}, and triggers leave in event-time order`;
-      this.#writeDeadLetter({ reason: "LATE", detail, record, offset, line }, epoch);
+      this.#writeDeadLetter({ reason: "LATE", detail, record, offset, line, part }, epoch);
     }
   }
 
@@ -761,17 +826,19 @@ export class SplitActor {
       record: Uint8Array;
       offset: number;
       line: number;
+      part: number;
       oversize?: { byteLength: number; hash: string };
     },
     epoch: number,
   ): void {
     const { source, clock } = this.#parts;
-    const { offset, line, ...rest } = letter;
+    const { offset, line, part, ...whole } = letter;
+    const place = source.placeOf(offset, line);
+    const { position, ...rest } = part === 0 || this.#messages === null
+      ? { ...whole, position: place }
+      : this.#messages.letterOf(whole, part, place);
     source.decided?.(offset, { reason: rest.reason, detail: rest.detail });
-    const encoded = encodeDeadLetter(
-      { ...rest, source: source.name, position: source.placeOf(offset, line) },
-      clock.wallUs(),
-    );
+    const encoded = encodeDeadLetter({ ...rest, source: source.name, position }, clock.wallUs());
     this.#deadLetters.acceptLine(encoded, epoch);
   }
 
@@ -932,6 +999,13 @@ const REJECTED = "SINK_REJECTED";
 /** The count of records read, among those of a checkpoint. */
 const READ = "read";
 const HEARTBEAT = "heartbeat";
+/** What was no transition by its format. */
+const SKIPPED = "skipped";
+
+/** Names a record among the dead letters that are known. */
+function knownKey(offset: number, part: number): number | string {
+  return part === 0 ? offset : `${offset}/${part}`;
+}
 
 /** Why reading was stopped. */
 const STOPPED = new DOMException("Reading was stopped", "AbortError");

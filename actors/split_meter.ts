@@ -54,6 +54,8 @@ export interface SplitVitals {
   readonly windowIdsAdded: number;
   readonly evictedLive: number;
   readonly heartbeats: number;
+  /** Messages and crossings that were no transition by their format. */
+  readonly skipped: number;
   readonly checkpoint: CheckpointMeasures;
   /** How long after its event time and the lateness a DWELL that no late record brought was handed to the outputs, s. */
   readonly fireLag: HistogramCounts;
@@ -152,11 +154,12 @@ export function addVitals(one: SplitVitals, other: SplitVitals): SplitVitals {
 function sums(
   one: SplitVitals,
   other: SplitVitals,
-): Pick<SplitVitals, "windowIdsAdded" | "evictedLive" | "heartbeats" | "checkpoint" | "fireLag"> {
+): Pick<SplitVitals, "windowIdsAdded" | "evictedLive" | "heartbeats" | "skipped" | "checkpoint" | "fireLag"> {
   return {
     windowIdsAdded: one.windowIdsAdded + other.windowIdsAdded,
     evictedLive: one.evictedLive + other.evictedLive,
     heartbeats: one.heartbeats + other.heartbeats,
+    skipped: one.skipped + other.skipped,
     checkpoint: {
       ...one.checkpoint,
       count: one.checkpoint.count + other.checkpoint.count,

@@ -94,8 +94,11 @@ export interface SplitState {
   readonly deadLetters: Json;
   /** Counts of the split's own. */
   readonly counts: { readonly [name: string]: number };
-  /** Dead letters that were written and whose records are still to be read again: offset and reason. */
-  readonly knownDeadLetters: readonly (readonly [number, string])[];
+  /**
+   * Dead letters that were written and whose records are still to be read again: offset and reason; of a crossing
+   * within a message offset, slash and the crossing's number.
+   */
+  readonly knownDeadLetters: readonly (readonly [number | string, string])[];
 }
 
 /** Some chunks of a stream, by their numbers. */

@@ -22,6 +22,7 @@ import {
   text,
 } from "./config_fields.ts";
 import { setKey } from "./config_overlay.ts";
+import { type Format, FORMAT_FIELD } from "./format/format.ts";
 import type { Json } from "./json.ts";
 import { checkHttp, HTTP_FIELD, type HttpConfig, LISTEN_DEFAULT } from "./http_config.ts";
 import { checkKafka, KAFKA_FIELD, type KafkaConfig } from "./kafka_config.ts";
@@ -103,6 +104,8 @@ export interface Config {
     readonly sessionTimeoutUs: number;
     /** Where requests come in, `host:port`. */
     readonly listen: string;
+    /** What its messages are. */
+    readonly format: Format;
   };
   /** Where triggers go, each to all of them; `sink` in JSON, one object or a list. */
   readonly sinks: readonly SinkConfig[];
@@ -233,11 +236,12 @@ const SCHEMA = section<Config>("", {
       // Heartbeats are half a second apart; how long brokers allow it to be is a setting of theirs, 6 s to 30 min.
       sessionTimeoutUs: duration("session_timeout", "10s", { min: "1s", max: "60s" }),
       listen: text("listen", LISTEN_DEFAULT, 300),
+      format: FORMAT_FIELD,
     }),
     {
-      ndjson: ["path", "live", "at_eof", "from_start"],
-      kafka: ["topic", "group", "session_timeout"],
-      http: ["listen"],
+      ndjson: ["path", "live", "at_eof", "from_start", "format"],
+      kafka: ["topic", "group", "session_timeout", "format"],
+      http: ["listen", "format"],
     },
   ),
   sinks: oneOrMore(

@@ -17,6 +17,8 @@ export interface LateRecord {
   readonly offset: number;
   /** 1-based number of its line; 0 where the source has no lines. */
   readonly line: number;
+  /** Which crossing of its message it is; 0 where the record is the transition. */
+  readonly part: number;
   /** Its event time, µs. */
   readonly eventTimeUs: number;
   /** The watermark that it came behind, µs. */

@@ -634,6 +634,7 @@ export class Partition {
         record: batch.record(i),
         offset: batch.offset(i),
         line: batch.line(i),
+        part: batch.part(i),
         eventTimeUs: timeUs,
         watermarkUs: batch.watermarkUs(i),
       });

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import type { MessageContext } from "./format/message_values.ts";
 import type { Json } from "./json.ts";
 
 /** A record over the size limit. Its first 64 KiB are in the batch; this is what was not kept. */
@@ -31,6 +32,8 @@ export interface RecordBatch {
   readonly lines: Float64Array;
   /** Ingest time of each record in µs where the transport gives one (Kafka's timestamp), else null. */
   readonly ingestTimesUs: Float64Array | null;
+  /** What came along with each record, where the source's format asks for that; null for nothing. */
+  readonly contexts?: readonly (MessageContext | null)[] | null;
   /** How many records there are; the columns may be longer. */
   readonly count: number;
   /** Records over the size limit, by their index. */

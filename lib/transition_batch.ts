@@ -55,10 +55,12 @@ export interface TransitionContext {
   readonly line: number;
   /** It was a dead letter with the reason LATE before a crash: so it is late again, and not written again. */
   readonly knownLate: boolean;
+  /** Which crossing of its message it is; 0 where the record is the transition. */
+  readonly part: number;
 }
 
 /** Integers a row; see the constants. */
-const COLUMNS = 13;
+const COLUMNS = 14;
 const KIND = 0;
 const DEVICE_START = 1;
 const DEVICE_END = 2;
@@ -72,6 +74,7 @@ const DEVICE_HASH = 9;
 const RECORD_START = 10;
 const RECORD_END = 11;
 const KNOWN_LATE = 12;
+const PART = 13;
 
 /** Doubles a row. */
 const NUMBERS = 5;
@@ -149,6 +152,7 @@ export class TransitionBatch {
     integers[at + RECORD_START] = context.recordStart;
     integers[at + RECORD_END] = context.recordEnd;
     integers[at + KNOWN_LATE] = context.knownLate ? 1 : 0;
+    integers[at + PART] = context.part;
     const numbers = this.#numbers;
     const base = row * NUMBERS;
     numbers[base + EVENT_TIME] = fields.eventTimeUs;
@@ -218,6 +222,11 @@ export class TransitionBatch {
   /** Whether its dead letter for being late is written already. */
   knownLate(row: number): boolean {
     return this.#integers[row * COLUMNS + KNOWN_LATE] === 1;
+  }
+
+  /** Which crossing of its message it is; 0 where the record is the transition. */
+  part(row: number): number {
+    return this.#integers[row * COLUMNS + PART] as number;
   }
 
   /** When it happened, µs. */

@@ -64,6 +64,18 @@ export interface AuditArguments {
   readonly json: boolean;
 }
 
+/** `fencepost explain`. */
+export interface ExplainArguments {
+  readonly command: "explain";
+  readonly config: ConfigArguments;
+  readonly path: string;
+  /** What comes along with each message. */
+  readonly topic: string | null;
+  readonly key: string | null;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly json: boolean;
+}
+
 /** `fencepost ops alerts`. */
 export interface AlertsArguments {
   readonly command: "ops alerts";
@@ -77,6 +89,8 @@ export type Arguments =
   | RunArguments
   | KeyArguments
   | AuditArguments
+  | ExplainArguments
+  | { readonly command: "formats"; readonly name: string | null }
   | ListDeadLettersArguments & { readonly config: ConfigArguments }
   | ReplayDeadLettersArguments & { readonly config: ConfigArguments }
   | AlertsArguments
@@ -121,6 +135,11 @@ export function parseArguments(words: readonly string[]): Arguments {
       return { ...listDeadLettersArguments(given), config: configArguments(given, []) };
     case "dead-letters replay":
       return { ...replayDeadLettersArguments(given), config: configArguments(given, []) };
+    case "explain":
+      return explainArguments(given);
+    case "formats":
+      if (given.operands.length > 1) throw new UsageError("formats takes one NAME at most");
+      return { command: "formats", name: given.operands[0] ?? null };
     case "ops alerts":
       refuseOperands("ops alerts", given, "did you mean --config");
       return {
@@ -174,6 +193,7 @@ function runArguments(given: GivenFlags): RunArguments {
   short("dead-letters", "dead_letters.path");
   short("listen", "http.listen");
   short("at-eof", "source.at_eof");
+  short("format", "source.format");
   shortSwitch("live", "source.live");
   shortSwitch("from-start", "source.from_start");
   const partitions = given.value("partitions");
@@ -192,6 +212,7 @@ function serveArguments(given: GivenFlags): RunArguments {
     output: "sink.path",
     state: "checkpoint.path",
     "dead-letters": "dead_letters.path",
+    format: "source.format",
   };
   for (const [flag, key] of Object.entries(shorts)) {
     const value = given.value(flag);
@@ -296,6 +317,26 @@ function keyTransitions(given: GivenFlags, code: Code | null): KeyArguments["tra
 
 function isCode(text: string): text is Code {
   return Object.hasOwn(KIND_OF_CODE, text);
+}
+
+function explainArguments(given: GivenFlags): ExplainArguments {
+  const [path = "-", ...more] = given.operands;
+  if (more.length > 0) throw new UsageError("explain reads one FILE, or - for stdin");
+  const format = given.value("format");
+  const headers = given.all("header").map((text): [string, string] => {
+    const equals = text.indexOf("=");
+    if (equals <= 0) throw new UsageError(`--header needs a name and a value, x-device-id=7, got ${text}`);
+    return [text.slice(0, equals).toLowerCase(), text.slice(equals + 1)];
+  });
+  return {
+    command: "explain",
+    config: configArguments(given, format === null ? [] : [{ key: "source.format", value: format }]),
+    path,
+    topic: given.value("topic"),
+    key: given.value("key"),
+    headers: new Map(headers),
+    json: given.switched("json") ?? false,
+  };
 }
 
 const AUDIT_BUCKET = "2s";

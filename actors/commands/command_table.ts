@@ -35,8 +35,15 @@ const DEAD_LETTERS_FLAG: Flag = {
   about: "Write the records that were not taken here (dead_letters.path)",
 };
 
+const FORMAT_FLAG: Flag = {
+  name: "format",
+  value: "NAME",
+  about: "What the producer sends (source.format): see fencepost formats",
+};
+
 /** The last ones of each command that takes records. */
 const WORK_FLAGS: readonly Flag[] = [
+  FORMAT_FLAG,
   { name: "partitions", value: "N", about: "Share the devices among this many actors (partitions)" },
   ...CONFIG_FLAGS,
   { name: "print-config", value: null, about: "Show the configuration in force, and stop" },
@@ -158,6 +165,40 @@ const AUDIT: Command = {
   ],
 };
 
+const EXPLAIN: Command = {
+  name: "explain",
+  about: "Show what a producer's messages become, and why not",
+  usage: "[flags] [FILE|-]",
+  flags: [
+    FORMAT_FLAG,
+    { name: "topic", value: "TOPIC", about: "The MQTT or Kafka topic that they came from" },
+    { name: "key", value: "KEY", about: "The key of the Kafka record" },
+    { name: "header", value: "NAME=VALUE", many: true, about: "A header that came along" },
+    ...CONFIG_FLAGS,
+    { name: "json", value: null, about: "One JSON object a crossing, then one that sums up" },
+    HELP_FLAG,
+  ],
+  details: [
+    "Reads a message a line (- is stdin, the default), and shows for each what it is decoded\n" +
+    "to, with the id that it would have, or why it is no transition. At the end it counts.\n" +
+    "Nothing else is read or written: it touches no state, and knows of no copies.",
+    "Exit status: 0 done, 1 where something would be a dead letter, 2 wrong usage or\n" +
+    "configuration.",
+  ],
+};
+
+const FORMATS: Command = {
+  name: "formats",
+  about: "Show the producers whose messages are known",
+  usage: "[NAME]",
+  flags: [HELP_FLAG],
+  details: [
+    "With a name: what maps to what, what is skipped, which clock is the event's, what is\n" +
+    "known of redelivery, and what the producer can't promise.",
+    "Exit status: 0 done, 2 wrong usage.",
+  ],
+};
+
 const SELECTION_FLAGS: readonly Flag[] = [
   { name: "reason", value: "R[,R]", many: true, about: "Those with one of these reasons only" },
   {
@@ -254,6 +295,8 @@ const OPS_GRAFANA: Command = {
 export const COMMANDS: readonly Command[] = [
   SERVE,
   RUN,
+  EXPLAIN,
+  FORMATS,
   KEY,
   AUDIT,
   LIST_DEAD_LETTERS,

@@ -5,6 +5,7 @@
  */
 import { type Config, configToJson } from "../../lib/config.ts";
 import { FenceRules } from "../../lib/fence_rules.ts";
+import { coarsestUs, misfit } from "../../lib/format/unit_fit.ts";
 import { Identity } from "../../lib/identity.ts";
 import type { Clock } from "../ports.ts";
 import { Ticker } from "../ticker.ts";
@@ -50,6 +51,9 @@ export async function run(options: RunOptions, environment: RunEnvironment): Pro
     rules: new FenceRules(config.dwell.rules),
     notice: (message) => progress.say(`fencepost: ${message}`),
   };
+  const { mapping } = config.source.format;
+  const unfit = mapping === null ? null : misfit(coarsestUs(mapping), config.identity);
+  if (unfit !== null) parts.notice(unfit);
   const startedUs = clock.monotonicUs();
   const job = await jobOf(parts);
   let stopping = false;

@@ -43,6 +43,7 @@ export class HttpJob implements Job {
       capacity: config.partitions * config.mailbox.capacity,
       bytesMax: config.http.bodiesBytesMax,
       settleUs: config.time.settleUs,
+      mapping: config.source.format.mapping,
     });
     this.#splits = new SplitGroup({
       clock,

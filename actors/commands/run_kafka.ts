@@ -108,6 +108,7 @@ export class KafkaJob implements Job {
     const members = new KafkaGroup({
       kafka,
       topic,
+      withContexts: source.format.mapping?.needsContext ?? false,
       group,
       limits: { sessionTimeoutMs: sessionTimeoutUs / 1000 },
       notice,

@@ -94,6 +94,7 @@ export function summaryJson(report: SplitReport, elapsedUs: number): string {
     emitted_in_all: emittedOf(report.counters),
     suppressed: counters.suppressed,
     dead_lettered: Object.fromEntries(Object.entries(report.deadLettersNow).filter(([, count]) => count > 0)),
+    skipped: report.vitals.skipped,
     silent: counters.silent,
     absorbed: counters.absorbed,
     late: counters.late,
@@ -136,6 +137,7 @@ export function summaryText(report: SplitReport, elapsedUs: number): string {
     }
   }
   const sometimes: [string, number][] = [
+    ["skipped, no transition", report.vitals.skipped],
     ["silent", counters.silent],
     ["absorbed", counters.absorbed],
     ["late", counters.late],

@@ -101,6 +101,7 @@ class Partitions {
         offset: pair,
         line: pair,
         knownLate: false,
+        part: 0,
       },
     );
     partition.beginTurn();

@@ -204,6 +204,13 @@ export class MessageDecoder extends DecodedTransition {
     return this.#refuse("MISSING_FIELD", `The record must be given, but there is nothing at ${shown}`);
   }
 
+  /** Ends a message that is refused as a whole. */
+  refuse(reason: DeadLetterReason, detail: string): DeadLetterReason {
+    this.part = this.#count = this.#record = 0;
+    this.#whole = null;
+    return this.#refuse(reason, detail);
+  }
+
   #refuse(reason: DeadLetterReason, detail: string): DeadLetterReason {
     this.clear();
     this.detail = detail;

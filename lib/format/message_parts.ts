@@ -15,6 +15,11 @@ export function partOf(record: number, crossing: number): number {
   return 1 + record * CROSSINGS_MAX + crossing;
 }
 
+/** The number of a crossing, of what {@link MessagePart} says of it. */
+export function partAt(record: number, crossing: number): number {
+  return partOf(record - 1, crossing - 1);
+}
+
 /** Which of the message's records, from 0. */
 function recordOf(part: number): number {
   return Math.floor((part - 1) / CROSSINGS_MAX);
@@ -24,8 +29,10 @@ function recordOf(part: number): number {
 export interface MessagePart {
   /** The message, of its crossings only this one. */
   readonly message: Uint8Array;
-  /** Its number among them, from 1. */
+  /** The number of its record among them, from 1. */
   readonly record: number;
+  /** Which of the things that are looked for in each record it is, from 1. */
+  readonly crossing: number;
   /** Where it is in the message as it came. */
   readonly pointer: string;
 }
@@ -51,12 +58,13 @@ export class MessageParts {
   of(message: Uint8Array, part: number): MessagePart {
     const { records, trees } = this.#mapping;
     const index = recordOf(part);
-    if (records === null) return { message, record: 1, pointer: "" };
+    const crossing = 1 + (part - 1) % CROSSINGS_MAX;
+    if (records === null) return { message, record: 1, crossing, pointer: "" };
     trees.message.scan(message, 0, this.#slots);
     const finder = this.#finder;
     finder.find(message, this.#slots, records);
     const { pointer, arrayStart, arrayEnd } = finder;
-    if (arrayStart === arrayEnd) return { message, record: 1, pointer };
+    if (arrayStart === arrayEnd) return { message, record: 1, crossing, pointer };
     const record = message.subarray(finder.starts[index], finder.ends[index]);
     const before = message.subarray(0, arrayStart + 1);
     const behind = message.subarray(arrayEnd - 1);
@@ -64,6 +72,6 @@ export class MessageParts {
     alone.set(before);
     alone.set(record, before.length);
     alone.set(behind, before.length + record.length);
-    return { message: alone, record: index + 1, pointer: `${pointer}/${index}` };
+    return { message: alone, record: index + 1, crossing, pointer: `${pointer}/${index}` };
   }
 }

@@ -69,7 +69,7 @@ Deno.test("intake: many requests are one batch, in their order, and answered whe
   await intake.acknowledge({ offset: 3 });
   await second;
   deepEqual([...(answers[1] as Receipt).outcomes], [2]);
-  deepEqual([...(answers[1] as Receipt).deadLetters], [[0, { reason: "MALFORMED_JSON", detail: "why" }]]);
+  deepEqual((answers[1] as Receipt).deadLetters, [{ index: 0, reason: "MALFORMED_JSON", detail: "why" }]);
   equal(intake.isAwaited(), false);
   equal(intake.admission.inFlight, 0);
 });

@@ -84,6 +84,7 @@ function advance(
       offset: i,
       line: i + 1,
       knownLate: false,
+      part: 0,
     });
   });
   return { type: "advance", batch, watermarkUs: NOON_US + behind * 1e6 };

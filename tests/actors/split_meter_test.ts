@@ -61,6 +61,7 @@ function vitals(more: Partial<SplitVitals>): SplitVitals {
     windowIdsAdded: 3,
     evictedLive: 2,
     heartbeats: 1,
+    skipped: 0,
     checkpoint: meter.checkpoint(10),
     fireLag: meter.fireLag,
     ...more,

@@ -44,6 +44,7 @@ function wait(buffer: ReorderBuffer, { row, kind, timeUs, clockUs, beyondWindow,
       offset: 0,
       line: 0,
       knownLate: false,
+      part: 0,
     },
   );
   buffer.wait(batch, 0, row, beyondWindow, extras);

@@ -111,6 +111,7 @@ export class PartitionDriver {
         offset: 0,
         line: 0,
         knownLate: false,
+        part: 0,
       });
       this.advanceTo(this.clock.watermarkBeforeUs);
       this.partitionOf(device).take(batch, 0);

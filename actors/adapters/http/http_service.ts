@@ -108,7 +108,13 @@ export class HttpService {
         path: "/v1/transitions",
         scope: "ingest",
         answer: (request, { client }) =>
-          postTransitions(request, client, { intake, bodies, idempotency: () => idempotency.get(), hash }),
+          postTransitions(request, client, {
+            intake,
+            bodies,
+            idempotency: () => idempotency.get(),
+            hash,
+            format: config.source.format,
+          }),
       });
     }
     const streams = new TriggerStreams({

@@ -21,8 +21,18 @@ import {
   spansOfJson,
   spansOfLines,
 } from "../../../lib/record_spans.ts";
-import { ACCEPTED, DEAD_LETTERED, type Intake, type Receipt, REFUSED, SUPPRESSED } from "../../intake.ts";
+import {
+  ACCEPTED,
+  DEAD_LETTERED,
+  type Delivery,
+  type Intake,
+  type Receipt,
+  REFUSED,
+  SKIPPED,
+  SUPPRESSED,
+} from "../../intake.ts";
 import { UnavailableError } from "../../ports.ts";
+import type { Format } from "../../../lib/format/format.ts";
 import type { Client } from "./access.ts";
 import { jsonTextAnswer, problem } from "./answer.ts";
 import { recordsOfEvents } from "./cloud_events.ts";
@@ -40,6 +50,7 @@ const OUTCOMES: Readonly<Record<number, string>> = {
   [SUPPRESSED]: "suppressed",
   [DEAD_LETTERED]: "dead_lettered",
   [REFUSED]: "refused",
+  [SKIPPED]: "skipped",
 };
 
 /** What an answer says. */
@@ -50,6 +61,8 @@ export interface TransitionsAnswer {
   readonly suppressed: number;
   readonly dead_lettered: number;
   readonly refused: number;
+  /** Messages that were no transition, by source.format. */
+  readonly skipped: number;
   /** Of each record, in its order. */
   readonly outcomes: readonly string[];
   /** Why: `record` is the place in `outcomes`, from 1. */
@@ -66,6 +79,8 @@ export interface TransitionsOptions {
   readonly bodies: RequestBodies;
   readonly idempotency: () => Promise<IdempotencyStore>;
   readonly hash: RecordHash;
+  /** What a body has: records of our own, or messages of another format, whose envelope is part of them. */
+  readonly format: Pick<Format, "mapping">;
 }
 
 /** How a body is cut into records. */
@@ -93,7 +108,7 @@ export async function postTransitions(
     intake.refuseUnread();
     return unavailable("Nothing is taken now: it is starting or stopping");
   }
-  const cut = cutOf(request);
+  const cut = cutOf(request, options.format);
   if (cut instanceof Response) return cut;
   const keyHeader = request.headers.get("idempotency-key");
   const key = keyHeader === null ? null : KEY.exec(keyHeader)?.[1];
@@ -109,7 +124,12 @@ export async function postTransitions(
   }
   const id = requestId(request);
   const take = async (): Promise<{ given: Response; kept: KeptAnswer | null }> => {
-    const answer = await taken(intake, { records, request: id, client: client.name });
+    const answer = await taken(intake, {
+      records,
+      request: id,
+      client: client.name,
+      context: { topic: null, key: null, header: (name) => headerOf(request, name) },
+    });
     if (answer instanceof Response) return { given: answer, kept: null };
     const body = JSON.stringify(answer);
     const headers = { "x-request-id": id };
@@ -134,7 +154,7 @@ export async function postTransitions(
 
 async function taken(
   intake: Intake,
-  delivery: { records: RecordSpans; request: string; client: string },
+  delivery: Delivery,
 ): Promise<TransitionsAnswer | Response> {
   try {
     return answerOf(await intake.offer(delivery));
@@ -145,7 +165,7 @@ async function taken(
 }
 
 function answerOf({ outcomes, deadLetters, taken }: Receipt): TransitionsAnswer {
-  const counts = [0, 0, 0, 0];
+  const counts = [0, 0, 0, 0, 0];
   const words = new Array<string>(outcomes.length);
   for (let i = 0; i < outcomes.length; i++) {
     const outcome = outcomes[i] as number;
@@ -158,8 +178,9 @@ function answerOf({ outcomes, deadLetters, taken }: Receipt): TransitionsAnswer 
     suppressed: counts[SUPPRESSED] as number,
     dead_lettered: counts[DEAD_LETTERED] as number,
     refused: counts[REFUSED] as number,
+    skipped: counts[SKIPPED] as number,
     outcomes: words,
-    dead_letters: [...deadLetters].sort(([a], [b]) => a - b).map(([index, { reason, detail }]) => ({
+    dead_letters: deadLetters.toSorted((a, b) => a.index - b.index).map(({ index, reason, detail }) => ({
       record: index + 1,
       reason,
       detail,
@@ -167,9 +188,10 @@ function answerOf({ outcomes, deadLetters, taken }: Receipt): TransitionsAnswer 
   };
 }
 
-function cutOf(request: Request): Cut | Response {
+function cutOf(request: Request, { mapping }: Pick<Format, "mapping">): Cut | Response {
   const type = (request.headers.get("content-type") ?? "application/json").split(";", 1)[0] as string;
   const cut = CUTS.get(type.trim().toLowerCase());
+  if (cut === recordsOfEvents && mapping !== null) return spansOfJson;
   if (cut !== undefined) return cut;
   return problem(
     415,
@@ -182,6 +204,16 @@ function cutOf(request: Request): Cut | Response {
 
 function unavailable(detail: string): Response {
   return problem(503, detail, { "retry-after": RETRY_AFTER_S });
+}
+
+/** A header that is no secret: what a mapping names can end in triggers. */
+function headerOf({ headers }: Request, name: string): string | null {
+  return /^(?:authorization|cookie|proxy-authorization)$/i.test(name) ? null : safely(headers, name);
+}
+
+/** What can't be a header's name is none. */
+function safely(headers: Headers, name: string): string | null {
+  return /^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name) ? headers.get(name) : null;
 }
 
 /** The client's name for the request, or one of ours. */

@@ -14,10 +14,12 @@
  * @module
  */
 import type { XXHashAPI } from "xxhash-wasm";
+import type { MessageContext } from "../../../lib/format/message_values.ts";
 import { RECORD_BYTES_MAX } from "../../../lib/decoded_transition.ts";
 import { markOf } from "./kafka_position.ts";
 import type { OversizeRecord, RecordBatch } from "../../../lib/record_batch.ts";
 
+const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const US_PER_MS = 1000;
 const HASH_DIGITS = 16;
 
@@ -29,7 +31,11 @@ export interface FetchedMessage {
   readonly timestamp: string;
   readonly key: Uint8Array | null;
   readonly value: Uint8Array | null;
+  /** By name; of several with one name a list. */
+  readonly headers?: Readonly<Record<string, HeaderValue | readonly HeaderValue[] | undefined>>;
 }
+
+type HeaderValue = Uint8Array | string;
 
 /** kafkajs' `Batch`: one partition's part of one fetch. Some of it is not in its published types. */
 export interface FetchedBatch {
@@ -53,8 +59,16 @@ export function offsetBehind(batch: FetchedBatch): number {
   return batch.rawMessages.length === 0 ? Number(batch.fetchedOffset) : Number(batch.lastOffset()) + 1;
 }
 
-/** Puts what may be seen of a fetch into one buffer, and columns beside it. */
-export function packBatch(batch: FetchedBatch, hash: Pick<XXHashAPI, "h64Raw">): RecordBatch {
+/**
+ * Puts what may be seen of a fetch into one buffer, and columns beside it.
+ *
+ * @param withContexts whether the records' format asks for what came along with them
+ */
+export function packBatch(
+  batch: FetchedBatch,
+  hash: Pick<XXHashAPI, "h64Raw">,
+  { withContexts = false }: { readonly withContexts?: boolean } = {},
+): RecordBatch {
   const { messages, partition } = batch;
   const count = messages.length;
   let byteLength = 0;
@@ -95,10 +109,37 @@ export function packBatch(batch: FetchedBatch, hash: Pick<XXHashAPI, "h64Raw">):
     offsets,
     lines: new Float64Array(count),
     ingestTimesUs,
+    contexts: withContexts ? messages.map((message) => contextOf(batch.topic, message)) : null,
     count,
     oversize,
     position: { partition, offset: offsetBehind(batch), ...mark },
   };
+}
+
+/** What came along with a record. It is looked at once, or never: text is made when it is asked for. */
+function contextOf(topic: string, { key, headers }: FetchedMessage): MessageContext {
+  return {
+    topic,
+    key,
+    header(name) {
+      const given = headers !== undefined && Object.hasOwn(headers, name) ? headers[name] : undefined;
+      // Of several the last one, as of a member that comes twice.
+      const last = Array.isArray(given)
+        ? (given as readonly HeaderValue[]).at(-1)
+        : given as HeaderValue | undefined;
+      if (last === undefined) return null;
+      return typeof last === "string" ? last : textOf(last);
+    },
+  };
+}
+
+/** What is no UTF-8 is no text. */
+function textOf(bytes: Uint8Array): string | null {
+  try {
+    return strictDecoder.decode(bytes);
+  } catch {
+    return null;
+  }
 }
 
 function hexOf(hash: bigint): string {

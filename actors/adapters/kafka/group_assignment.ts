@@ -58,6 +58,8 @@ export interface GroupAssignmentOptions {
   readonly times: GroupTimes;
   readonly marks: QueueMarks;
   readonly compacted: boolean;
+  /** Whether the records' format asks for their keys and headers. */
+  readonly withContexts: boolean;
   readonly memory: GroupMemory;
   readonly notice: (message: string) => void;
   readonly assigned: (source: KafkaPartitionSource) => void;
@@ -202,9 +204,18 @@ export class GroupAssignment implements GroupHooks {
   }
 
   #createSource(partition: number): KafkaPartitionSource {
-    const { topic, clock, marks, compacted, notice } = this.#options;
+    const { topic, clock, marks, compacted, withContexts, notice } = this.#options;
     const feed = this.#feedOf(partition);
-    return new KafkaPartitionSource({ topic, partition, feed, clock, marks, compacted, notice });
+    return new KafkaPartitionSource({
+      topic,
+      partition,
+      feed,
+      clock,
+      marks,
+      compacted,
+      withContexts,
+      notice,
+    });
   }
 
   #feedOf(partition: number): PartitionFeed {

@@ -83,6 +83,8 @@ export const KAFKA_GROUP_LIMITS: KafkaGroupLimits = {
 
 /** See the module's header. */
 export interface KafkaGroupOptions {
+  /** Whether the records' format asks for their keys and headers. */
+  readonly withContexts?: boolean;
   readonly kafka: Kafka;
   readonly topic: string;
   readonly group: string;
@@ -206,7 +208,7 @@ export class KafkaGroup {
   #createAssignment(
     { log, compacted, joined }: { log: TopicLog; compacted: boolean; joined: () => void },
   ): GroupAssignment {
-    const { topic, group, notice, assigned, revoked } = this.#options;
+    const { topic, group, withContexts = false, notice, assigned, revoked } = this.#options;
     const { heartbeatIntervalMs, rebalanceTimeoutMs, marks } = this.#limits;
     return new GroupAssignment({
       topic,
@@ -220,6 +222,7 @@ export class KafkaGroup {
       },
       marks,
       compacted,
+      withContexts,
       memory: this.#memory,
       notice,
       assigned,

@@ -79,6 +79,8 @@ export interface KafkaPartitionSourceOptions {
   readonly marks: QueueMarks;
   /** Whether the broker may take records out of the middle of the log. */
   readonly compacted: boolean;
+  /** Whether the records' format asks for their keys and headers. */
+  readonly withContexts?: boolean;
   readonly notice: (message: string) => void;
 }
 
@@ -281,9 +283,9 @@ export class KafkaPartitionSource implements Source {
   }
 
   #enqueue(fetched: FetchedBatch): void {
-    const { marks, feed } = this.#options;
+    const { marks, feed, withContexts = false } = this.#options;
     assert(this.#hash !== null, "a source is opened before records are put into it");
-    const batch = packBatch(fetched, this.#hash);
+    const batch = packBatch(fetched, this.#hash, { withContexts });
     this.#queue.push(batch);
     this.#queuedRecords += batch.count;
     this.#queuedBytes += bytesOf(batch);

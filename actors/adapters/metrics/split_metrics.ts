@@ -38,6 +38,7 @@ const KINDS: Readonly<Record<string, (counters: Counters) => number>> = {
 const COUNTS: readonly (readonly [string, string, (report: SplitReport) => number])[] = [
   ["records_read", "Records read, heartbeats and what went to the dead letters included", (r) => r.readNow],
   ["heartbeats", "Heartbeats read", (r) => r.vitals.heartbeats],
+  ["skipped", "Messages and crossings that are no transition by source.format", (r) => r.vitals.skipped],
   ["late_records", "Transitions at or before the watermark on arrival", (r) => r.countersNow.late],
   [
     "late_records_skipped",

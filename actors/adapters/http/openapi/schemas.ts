@@ -105,10 +105,13 @@ export const SCHEMAS: Readonly<Record<string, unknown>> = {
     suppressed: COUNT,
     dead_lettered: COUNT,
     refused: COUNT,
+    skipped: { ...COUNT, description: "Messages that are no transition, by source.format" },
     outcomes: {
       type: "array",
-      description: "Of each record, in its order",
-      items: { enum: ["accepted", "suppressed", "dead_lettered", "refused"] },
+      description:
+        "Of each record, in its order. Of a message with several crossings: dead_lettered if one of " +
+        "them is, else accepted if one is new",
+      items: { enum: ["accepted", "suppressed", "dead_lettered", "refused", "skipped"] },
     },
     dead_letters: {
       type: "array",

@@ -21,6 +21,7 @@ const ANSWER = {
   suppressed: 0,
   dead_lettered: 1,
   refused: 0,
+  skipped: 0,
   outcomes: ["accepted", "dead_lettered"],
   dead_letters: [{ record: 2, reason: "MALFORMED_JSON", detail: "The record is no JSON" }],
 };
