@@ -4,7 +4,7 @@
  * @module
  */
 import type { DeadLetterReason } from "../dead_letter.ts";
-import type { DecodedTransition } from "../decoded_transition.ts";
+import { type DecodedTransition, ID_BYTES_MAX } from "../decoded_transition.ts";
 import { ATTRIBUTES_EXPECTED, GatheredFields, ID_EXPECTED, SEQ_EXPECTED } from "../gathered_fields.ts";
 import { copyCompact } from "../json_member.ts";
 import { type Kind, KIND_NAMES, parseKind } from "../kind.ts";
@@ -41,6 +41,10 @@ export class CrossingDecoder {
   readonly #values: MessageValues;
   readonly #gathered: GatheredFields;
   #missing: "null" | "nothing" = "nothing";
+  /** Where the value is that was found last. */
+  #place: Place | null = null;
+  /** Whether the ids have a buffer of their own, since one of them does not lie in the message as it is. */
+  #isGathered = false;
 
   /** Makes one that fills this result from these values. */
   constructor(result: DecodedTransition, values: MessageValues) {
@@ -63,8 +67,8 @@ export class CrossingDecoder {
   }
 
   #readKind({ kind, kinds, otherKinds }: CrossingMapping): Meaning | DeadLetterReason {
-    const [place, found] = this.#first(kind);
-    if (place === null) return this.#refuseMissing("kind", kind);
+    const found = this.#first(kind);
+    if (found === null) return this.#refuseMissing("kind", kind);
     const values = this.#values;
     if (found !== "container") {
       if (kinds === null) {
@@ -76,7 +80,7 @@ export class CrossingDecoder {
     }
     if (otherKinds === "skip") return "skip";
     const words = kinds === null ? KIND_NAMES_EXPECTED : kinds.map(({ text }) => text).join(", ");
-    return this.#refuseValue("INVALID_KIND", `kind`, place, `one of ${clip(words)}`);
+    return this.#refuseValue("INVALID_KIND", "kind", `one of ${clip(words)}`);
   }
 
   /** A kind in our own words. HEARTBEAT is none of a crossing. */
@@ -91,34 +95,57 @@ export class CrossingDecoder {
     places: readonly Place[],
     mayBeNumber: boolean,
   ): DeadLetterReason | null {
-    const [place, found] = this.#first(places);
-    if (place === null) return this.#refuseMissing(name, places);
-    if (
-      found === "text" && this.#gather(name) || found === "number" && mayBeNumber && this.#gatherNumber(name)
-    ) {
-      return null;
-    }
+    const found = this.#first(places);
+    if (found === null) return this.#refuseMissing(name, places);
+    const isId = found === "text" || found === "number" && mayBeNumber && this.#isWholeNumber();
+    if (isId && (name === "device_id" ? this.#takeDevice() : this.#takeFence())) return null;
     const expected = mayBeNumber ? `${ID_EXPECTED}, or a whole number in plain digits` : ID_EXPECTED;
-    return this.#refuseValue("INVALID_ID", name, place, expected);
+    return this.#refuseValue("INVALID_ID", name, expected);
   }
 
-  #gather(name: "device_id" | "fence_id"): boolean {
+  /** Takes what was found as the device's id: as it lies in the message, where that can be. */
+  #takeDevice(): boolean {
+    const { given, start, end } = this.#values;
+    this.#isGathered = given !== null;
+    if (given !== null) return this.#gathered.device(given);
+    this.#result.deviceStart = start;
+    this.#result.deviceEnd = end;
+    return isIdLength(end - start);
+  }
+
+  #takeFence(): boolean {
     const { given, bytes, start, end } = this.#values;
-    const gathered = this.#gathered;
-    if (given !== null) return name === "device_id" ? gathered.device(given) : gathered.fence(given);
-    return name === "device_id"
-      ? gathered.deviceBytes(bytes, start, end)
-      : gathered.fenceBytes(bytes, start, end);
+    const result = this.#result;
+    if (!this.#isGathered && given === null) {
+      result.fenceStart = start;
+      result.fenceEnd = end;
+      return isIdLength(end - start);
+    }
+    if (!this.#isGathered) this.#gatherDevice();
+    return given !== null ? this.#gathered.fence(given) : this.#gathered.fenceBytes(bytes, start, end);
+  }
+
+  #gatherDevice(): void {
+    const { deviceStart, deviceEnd } = this.#result;
+    this.#isGathered = true;
+    this.#result.deviceStart = 0;
+    this.#gathered.deviceBytes(this.#values.bytes, deviceStart, deviceEnd);
+  }
+
+  #gatherIds(): void {
+    const { fenceStart, fenceEnd } = this.#result;
+    this.#gatherDevice();
+    this.#gathered.fenceBytes(this.#values.bytes, fenceStart, fenceEnd);
   }
 
   /** A number is its digits, as they stand: past 2^53 another one would be made of it. */
-  #gatherNumber(name: "device_id" | "fence_id"): boolean {
+  #isWholeNumber(): boolean {
     const { bytes, start, end } = this.#values;
     for (let at = start; at < end; at++) {
       const byte = bytes[at] as number;
       if ((byte < ZERO || byte > ZERO + 9) && (at > start || end - start === 1)) return false;
     }
-    return this.#gather(name);
+    return true;
   }
 
   #readTimes({ eventTime, ingestTime }: CrossingMapping): DeadLetterReason | null {
@@ -144,6 +171,7 @@ export class CrossingDecoder {
     this.#missing = "nothing";
     for (const { at, unit } of places) {
       const found = this.#values.find(at);
+      this.#place = at;
       if (found === null) {
         if (this.#values.range(at) !== null) this.#missing = "null";
         continue;
@@ -152,7 +180,7 @@ export class CrossingDecoder {
       if (!Number.isNaN(us)) return us;
       const expected = unit === "rfc3339" ? RFC3339_EXPECTED : EPOCH_EXPECTED;
       const meant = unit === "rfc3339" ? expected : `${expected}, in ${unit}`;
-      return this.#refuseValue("INVALID_TIME", name, at, meant, this.#hintOfUnit(found));
+      return this.#refuseValue("INVALID_TIME", name, meant, this.#hintOfUnit(found));
     }
     return null;
   }
@@ -194,6 +222,13 @@ export class CrossingDecoder {
   }
 
   #readRest(mapping: CrossingMapping): DeadLetterReason | null {
+    if (!this.#isGathered) {
+      if (mapping.seq.length === 0 && mapping.attributes === null) {
+        this.#result.bytes = this.#values.bytes;
+        return null;
+      }
+      this.#gatherIds();
+    }
     const refused = this.#readSeq(mapping.seq) ?? this.#readAttributes(mapping.attributes);
     if (refused !== null) this.#gathered.withoutRest();
     this.#gathered.finish();
@@ -201,13 +236,13 @@ export class CrossingDecoder {
   }
 
   #readSeq(places: readonly Place[]): DeadLetterReason | null {
-    const [place, found] = this.#first(places);
-    if (place === null) return null;
+    const found = this.#first(places);
+    if (found === null) return null;
     if (found === "text" || found === "number") {
       const text = this.#values.foundText();
       if (this.#gathered.seq(found === "text" ? text : seqText(Number(text), text))) return null;
     }
-    return this.#refuseValue("INVALID_FIELD", "seq", place, SEQ_EXPECTED);
+    return this.#refuseValue("INVALID_FIELD", "seq", SEQ_EXPECTED);
   }
 
   #readAttributes(attributes: CrossingMapping["attributes"]): DeadLetterReason | null {
@@ -226,11 +261,12 @@ export class CrossingDecoder {
 
   #readWholeAttributes(place: Place): DeadLetterReason | null {
     if (this.#values.find(place) === null) return null;
+    this.#place = place;
     const range = this.#values.range(place);
     const added = range === null
       ? this.#gathered.attributesOf([encoder.encode(JSON.stringify(this.#values.foundText()))])
       : this.#gathered.attributes(this.#values.bytes, range);
-    return added ? null : this.#refuseValue("INVALID_FIELD", "attributes", place, ATTRIBUTES_EXPECTED);
+    return added ? null : this.#refuseValue("INVALID_FIELD", "attributes", ATTRIBUTES_EXPECTED);
   }
 
   /** A value as compact JSON; null where there is nothing, or null. */
@@ -245,13 +281,15 @@ export class CrossingDecoder {
     return compact.subarray(0, copyCompact(values.bytes, range, compact, 0));
   }
 
-  /** The first of the places that has something, found. */
-  #first(places: readonly Place[]): readonly [Place, Found] | readonly [null, null] {
+  /** Finds the first of the places that has something. */
+  #first(places: readonly Place[]): Found | null {
     for (const place of places) {
       const found = this.#values.find(place);
-      if (found !== null) return [place, found];
+      if (found === null) continue;
+      this.#place = place;
+      return found;
     }
-    return NOTHING;
+    return null;
   }
 
   #refuseMissing(name: string, places: readonly Place[]): DeadLetterReason {
@@ -259,27 +297,26 @@ export class CrossingDecoder {
     return "MISSING_FIELD";
   }
 
-  #refuseValue(
-    reason: DeadLetterReason,
-    name: string,
-    place: Place,
-    expected: string,
-    hint = "",
-  ): DeadLetterReason {
-    this.#values.find(place);
-    const text = this.#values.foundText();
-    const isQuoted = this.#values.given !== null ||
-      this.#values.bytes[this.#values.start - 1] === QUOTE;
+  /** Refuses the value at {@link #place}. */
+  #refuseValue(reason: DeadLetterReason, name: string, expected: string, hint = ""): DeadLetterReason {
+    const values = this.#values;
+    const place = this.#place as Place;
+    values.find(place);
+    const isQuoted = values.given !== null || values.bytes[values.start - 1] === QUOTE;
+    const text = values.foundText();
     const got = clip(isQuoted ? JSON.stringify(text) : text);
     this.detail = `${name} (${place.shown}) must be ${expected}, got ${got}${hint}`;
     return reason;
   }
 }
 
-const NOTHING = [null, null] as const;
 const OPEN_BRACE = encoder.encode("{");
 const CLOSE_BRACE = encoder.encode("}");
 const COMMA = encoder.encode(",");
+
+function isIdLength(length: number): boolean {
+  return length >= 1 && length <= ID_BYTES_MAX;
+}
 
 function shown(places: readonly Place[]): string {
   return places.map((place) => place.shown === "" ? '""' : place.shown).join(" or ");

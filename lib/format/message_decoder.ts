@@ -17,7 +17,7 @@
  */
 import type { DeadLetterReason } from "../dead_letter.ts";
 import { DecodedTransition, RECORD_BYTES_MAX } from "../decoded_transition.ts";
-import { GIVE_UP, isSpace, plainValueEnd, skipSpace } from "../plain_json.ts";
+import { skipSpace } from "../plain_json.ts";
 import { parseRecord } from "../record_json.ts";
 import { clip } from "../refusal.ts";
 import { TransitionParser } from "../transition_parse.ts";
@@ -32,9 +32,7 @@ import { MESSAGE_RECORDS_MAX, RecordFinder } from "./record_finder.ts";
 const AROUND_BYTES_MAX = 16 * RECORD_BYTES_MAX;
 
 const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 
 const decoder = new TextDecoder();
 
@@ -126,23 +124,25 @@ export class MessageDecoder extends DecodedTransition {
     this.part = isOne ? 0 : partOf(this.#record, crossing);
   }
 
-  /** Looks at a message's bytes; null where they are JSON that may have crossings. */
+  /** Looks at a message's bytes and finds its places; null where they are JSON that may have crossings. */
   #check(bytes: Uint8Array, start: number, end: number): DeadLetterReason | null {
-    const first = bytes[skipSpaceUpTo(bytes, start, end)];
-    const isPlain = end - start <= RECORD_BYTES_MAX && isPlainJson(bytes, start, end);
+    const { trees: { message }, records } = this.#mapping;
+    const slots = this.#values.message;
+    const isPlain = end - start <= RECORD_BYTES_MAX && message.scanUnchecked(bytes, start, end, slots);
     if (!isPlain) {
       const json = parseRecord(bytes.subarray(start, end));
       if (json.reason !== null) return this.#refuse(json.reason, json.detail);
+      message.scan(bytes, start, slots);
     }
+    const first = bytes[skipSpace(bytes, start)];
     if (first === OPEN_BRACE) return null;
-    if (first === OPEN_BRACKET && this.#mapping.records?.some(({ pointer }) => pointer === "")) return null;
+    if (first === OPEN_BRACKET && records?.some(({ pointer }) => pointer === "")) return null;
     const text = clip(decoder.decode(bytes.subarray(start, end)).trim());
     return this.#refuse("NOT_AN_OBJECT", `The record must be a JSON object, got ${text}`);
   }
 
   #findRecords(bytes: Uint8Array, start: number, end: number): CrossingOutcome | null {
-    const { trees, when, records } = this.#mapping;
-    trees.message.scan(bytes, start, this.#values.message);
+    const { when, records } = this.#mapping;
     if (when.length > 0 && !this.#values.meets(when)) return "skipped";
     if (records === null) {
       this.#count = 1;
@@ -216,18 +216,4 @@ export class MessageDecoder extends DecodedTransition {
     this.detail = detail;
     return reason;
   }
-}
-
-/** Whether it is JSON for certain: most is, and then nothing has to be parsed. */
-function isPlainJson(bytes: Uint8Array, start: number, end: number): boolean {
-  while (end > start && isSpace(bytes[end - 1] as number)) end--;
-  // Nothing reads past a closing bracket but the loops over strings, which know the end.
-  if (end === start || bytes[end - 1] !== CLOSE_BRACE && bytes[end - 1] !== CLOSE_BRACKET) return false;
-  const valueEnd = plainValueEnd(bytes, skipSpace(bytes, start), end, "any");
-  return valueEnd !== GIVE_UP && valueEnd === end;
-}
-
-function skipSpaceUpTo(bytes: Uint8Array, at: number, end: number): number {
-  while (at < end && isSpace(bytes[at] as number)) at++;
-  return at;
 }

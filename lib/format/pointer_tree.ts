@@ -15,11 +15,12 @@
  *
  * @module
  */
-import { isSpace, skipSpace } from "../plain_json.ts";
+import { GIVE_UP, isSpace, plainValueEnd, skipSpace } from "../plain_json.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
@@ -89,9 +90,40 @@ export class PointerTree {
    * @param bytes from `at` on have a value in valid JSON
    */
   scan(bytes: Uint8Array, at: number, slots: Slots): void {
-    slots.ends.fill(0);
-    visit(this.#root, bytes, skipSpace(bytes, at), slots);
+    this.#walk(bytes, at, bytes.length, slots, skipValue);
   }
+
+  /**
+   * Finds the pointers' values in what may be JSON or not, and checks that it is.
+   *
+   * @returns whether it is for certain: what is not plain enough to tell has to be parsed, and scanned once more
+   */
+  scanUnchecked(bytes: Uint8Array, start: number, end: number, slots: Slots): boolean {
+    while (end > start && isSpace(bytes[end - 1] as number)) end--;
+    const last = bytes[end - 1];
+    // Nothing reads past a closing bracket but the loops over strings, which know the end.
+    if (end === start || last !== CLOSE_BRACE && last !== CLOSE_BRACKET) return false;
+    return this.#walk(bytes, start, end, slots, plainValue) === end;
+  }
+
+  #walk(bytes: Uint8Array, at: number, end: number, slots: Slots, skip: Skip): number {
+    const { ends } = slots;
+    for (let slot = 0; slot < ends.length; slot++) ends[slot] = 0;
+    return visit(this.#root, bytes, skipSpace(bytes, at), { end, slots, skip });
+  }
+}
+
+/** What is behind a value that nobody asked for; {@link GIVE_UP} where it is none for certain. */
+type Skip = (bytes: Uint8Array, at: number, end: number) => number;
+
+interface Walk {
+  readonly end: number;
+  readonly slots: Slots;
+  readonly skip: Skip;
+}
+
+function plainValue(bytes: Uint8Array, at: number, end: number): number {
+  return plainValueEnd(bytes, at, end, "any");
 }
 
 function node(name: string): Node {
@@ -100,47 +132,58 @@ function node(name: string): Node {
 }
 
 /** Notes a value and what is asked for below it; returns where it ends. */
-function visit(node: Node, bytes: Uint8Array, at: number, slots: Slots): number {
+function visit(node: Node, bytes: Uint8Array, at: number, walk: Walk): number {
   let end: number;
-  if (node.children.length === 0) end = skipValue(bytes, at);
-  else if (bytes[at] === OPEN_BRACE) end = visitMembers(node, bytes, at, slots);
-  else if (bytes[at] === OPEN_BRACKET) end = visitElements(node, bytes, at, slots);
-  else end = skipValue(bytes, at);
-  if (node.slot >= 0) {
-    slots.starts[node.slot] = at;
-    slots.ends[node.slot] = end;
+  if (node.children.length === 0) end = walk.skip(bytes, at, walk.end);
+  else if (bytes[at] === OPEN_BRACE) end = visitMembers(node, bytes, at, walk);
+  else if (bytes[at] === OPEN_BRACKET) end = visitElements(node, bytes, at, walk);
+  else end = walk.skip(bytes, at, walk.end);
+  if (node.slot >= 0 && end >= 0) {
+    walk.slots.starts[node.slot] = at;
+    walk.slots.ends[node.slot] = end;
   }
   return end;
 }
 
-function visitMembers(node: Node, bytes: Uint8Array, at: number, slots: Slots): number {
+function visitMembers(node: Node, bytes: Uint8Array, at: number, walk: Walk): number {
   at = skipSpace(bytes, at + 1);
-  while (bytes[at] !== CLOSE_BRACE) {
-    const keyEnd = stringEnd(bytes, at);
+  if (bytes[at] === CLOSE_BRACE) return at + 1;
+  for (;;) {
+    if (bytes[at] !== QUOTE) return GIVE_UP;
+    const keyEnd = walk.skip(bytes, at, walk.end);
+    if (keyEnd < 0) return GIVE_UP;
     const child = childNamed(node, bytes, at + 1, keyEnd - 1);
-    at = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
+    at = skipSpace(bytes, keyEnd);
+    if (bytes[at] !== COLON) return GIVE_UP;
+    at = skipSpace(bytes, at + 1);
     if (child === null) {
-      at = skipValue(bytes, at);
+      at = walk.skip(bytes, at, walk.end);
     } else {
       // Of an earlier member with this name nothing may be left.
-      if (child.children.length > 0) forget(child, slots);
-      at = visit(child, bytes, at, slots);
+      if (child.children.length > 0) forget(child, walk.slots);
+      at = visit(child, bytes, at, walk);
     }
+    if (at < 0) return GIVE_UP;
     at = skipSpace(bytes, at);
-    if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
+    if (bytes[at] === CLOSE_BRACE) return at + 1;
+    if (bytes[at] !== COMMA) return GIVE_UP;
+    at = skipSpace(bytes, at + 1);
   }
-  return at + 1;
 }
 
-function visitElements(node: Node, bytes: Uint8Array, at: number, slots: Slots): number {
-  if (node.children.every(({ index }) => index < 0)) return skipValue(bytes, at);
+function visitElements(node: Node, bytes: Uint8Array, at: number, walk: Walk): number {
+  if (node.children.every(({ index }) => index < 0)) return walk.skip(bytes, at, walk.end);
   at = skipSpace(bytes, at + 1);
-  for (let i = 0; bytes[at] !== CLOSE_BRACKET; i++) {
+  if (bytes[at] === CLOSE_BRACKET) return at + 1;
+  for (let i = 0;; i++) {
     const child = node.children.find(({ index }) => index === i);
-    at = skipSpace(bytes, child === undefined ? skipValue(bytes, at) : visit(child, bytes, at, slots));
-    if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
+    at = child === undefined ? walk.skip(bytes, at, walk.end) : visit(child, bytes, at, walk);
+    if (at < 0) return GIVE_UP;
+    at = skipSpace(bytes, at);
+    if (bytes[at] === CLOSE_BRACKET) return at + 1;
+    if (bytes[at] !== COMMA) return GIVE_UP;
+    at = skipSpace(bytes, at + 1);
   }
-  return at + 1;
 }
 
 function childNamed(node: Node, bytes: Uint8Array, start: number, end: number): Node | null {
