@@ -28,9 +28,9 @@
 import type { Config } from "./config.ts";
 import type { DeadLetterReason } from "./dead_letter.ts";
 import type { StoredDeadLetter } from "./dead_letter_line.ts";
+import { hasTimes, type RecordOutcome, recordOutcomes } from "./format/record_outcomes.ts";
 import { judgeTimes } from "./plausibility.ts";
 import { formatDuration, formatTimestamp } from "./time.ts";
-import { TransitionDecoder } from "./transition.ts";
 
 /** Why a dead letter is not sent again. */
 export interface ReplayRefusal {
@@ -43,7 +43,7 @@ export interface ReplayRefusal {
 /** What it is judged by. */
 export interface ReplayCircumstances {
   /** The configuration of the run that the records go to. */
-  readonly config: Pick<Config, "identity" | "emit" | "time">;
+  readonly config: Pick<Config, "identity" | "emit" | "time" | "source">;
   /** The wall clock, µs since the epoch. */
   readonly wallUs: number;
   /** Send what would only come back, too. */
@@ -55,11 +55,12 @@ export interface ReplayCircumstances {
 /** See the module's header. */
 export class ReplayJudge {
   readonly #circumstances: ReplayCircumstances;
-  readonly #decoder = new TransitionDecoder();
+  readonly #outcomes: ReturnType<typeof recordOutcomes>;
 
   /** Judges by what is so now. */
   constructor(circumstances: ReplayCircumstances) {
     this.#circumstances = circumstances;
+    this.#outcomes = recordOutcomes(circumstances.config.source.format);
   }
 
   /**
@@ -79,22 +80,34 @@ export class ReplayJudge {
   }
 
   #whyItComesBack({ reason, record }: StoredDeadLetter, firstSeenUs: number): string | null {
-    const { config: { emit, time }, wallUs } = this.#circumstances;
+    const { config: { emit } } = this.#circumstances;
     if (reason === "LATE" && emit === "ordered") {
       return wouldBe("LATE", "Triggers leave in event-time order, and the watermark never goes back");
     }
-    const decoder = this.#decoder;
-    const outcome = decoder.decode(record, 0, record.length);
-    if (outcome !== "transition" && outcome !== "INVALID_FIELD") return wouldBe(outcome, decoder.detail);
-    const { eventTimeUs } = decoder;
-    const ingestTimeUs = Number.isNaN(decoder.ingestTimeUs) ? firstSeenUs : decoder.ingestTimeUs;
+    let isTransition = false;
+    for (const decoded of this.#outcomes(record, null)) {
+      if (decoded.outcome === "skipped") continue;
+      const why = this.#whyRefused(reason, firstSeenUs, decoded);
+      if (why !== null) return why;
+      isTransition = true;
+    }
+    return isTransition ? null : "It is no transition, by source.format";
+  }
+
+  #whyRefused(reason: DeadLetterReason, firstSeenUs: number, decoded: RecordOutcome): string | null {
+    const { config: { time }, wallUs } = this.#circumstances;
+    const { outcome, detail, transition } = decoded;
+    if (outcome === "skipped") return null;
+    if (outcome !== "transition" && !hasTimes(decoded)) return wouldBe(outcome, detail);
+    const { eventTimeUs } = transition;
+    const ingestTimeUs = Number.isNaN(transition.ingestTimeUs) ? firstSeenUs : transition.ingestTimeUs;
     const implausible = judgeTimes({ eventTimeUs, ingestTimeUs, dedupClockUs: -Infinity, wallUs }, time);
     if (implausible !== null) return wouldBe(implausible.reason, implausible.detail);
     if (reason === "TIME_TOO_OLD" && wallUs - eventTimeUs > time.maxAgeUs) {
       const age = `more than time.max_age (${formatDuration(time.maxAgeUs)})`;
       return wouldBe(reason, `Event time ${formatTimestamp(eventTimeUs)} is ${age} ago`);
     }
-    return outcome === "INVALID_FIELD" ? wouldBe(outcome, decoder.detail) : null;
+    return outcome === "transition" ? null : wouldBe(outcome, detail);
   }
 
   #isOlderThanTtl({ atUs }: StoredDeadLetter): boolean {

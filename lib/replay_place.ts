@@ -45,12 +45,18 @@ const encoder = new TextEncoder();
  * Places a dead letter's record.
  *
  * @param partitions how many the topic has
+ * @param isForeign whether its records are another format's messages
  */
 export function replayPlace(
   letter: Pick<StoredDeadLetter, "position" | "record">,
-  { partitions, by }: { readonly partitions: number; readonly by: PlaceBy },
+  { partitions, by, isForeign = false }: {
+    readonly partitions: number;
+    readonly by: PlaceBy;
+    readonly isForeign?: boolean;
+  },
 ): ReplayPlace | NoReplayPlace {
-  const key = deviceOf(letter.record);
+  // What a producer's own messages are keyed by is the producer's to know: they go back to where they were.
+  const key = isForeign ? null : deviceOf(letter.record);
   const byDevice = key === null ? null : toPartition(murmur2(key, 0, key.length), partitions);
   const from = sourcePartition(letter);
   const bySource = from === null || from >= partitions ? null : from;

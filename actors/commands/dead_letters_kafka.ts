@@ -45,7 +45,8 @@ export async function configuredTopicTarget(
   { say, wallUs }: KafkaEnvironment,
 ): Promise<ReplayTarget> {
   const kafka = await kafkaOf(config, say);
-  return await KafkaReplayTarget.connect({ kafka, topic: config.source.topic, placeBy, wallUs });
+  const { topic, format } = config.source;
+  return await KafkaReplayTarget.connect({ kafka, topic, placeBy, format, wallUs });
 }
 
 function kafkaOf(

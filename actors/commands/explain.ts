@@ -14,18 +14,15 @@
  */
 import type { Config } from "../../lib/config.ts";
 import type { DecodedTransition } from "../../lib/decoded_transition.ts";
-import type { CrossingOutcome } from "../../lib/format/crossing_decoder.ts";
-import type { Format } from "../../lib/format/format.ts";
-import { MessageDecoder } from "../../lib/format/message_decoder.ts";
 import { MessageParts } from "../../lib/format/message_parts.ts";
 import type { MessageContext } from "../../lib/format/message_values.ts";
+import { hasTimes, type RecordOutcome, recordOutcomes } from "../../lib/format/record_outcomes.ts";
 import { coarsestUs, misfit } from "../../lib/format/unit_fit.ts";
 import { CODE_ENTER, CODE_EXIT, CODE_PASSED_ON, Identity } from "../../lib/identity.ts";
 import type { Json } from "../../lib/json.ts";
 import { KIND_DWELL, KIND_ENTER, KIND_EXIT, KIND_HEARTBEAT, KIND_NAMES } from "../../lib/kind.ts";
 import { judgeTimes } from "../../lib/plausibility.ts";
 import { formatTimestamp } from "../../lib/time.ts";
-import { TransitionDecoder } from "../../lib/transition.ts";
 import type { ExplainArguments } from "./arguments.ts";
 import { counted } from "./counted.ts";
 import { printable } from "./printable.ts";
@@ -113,7 +110,8 @@ class Explainer {
   readonly #config: Pick<Config, "identity" | "time" | "source">;
   readonly #identity: Identity;
   readonly #wallUs: number;
-  readonly #decode: (message: Uint8Array, context: MessageContext) => Iterable<Decoded>;
+  readonly #decode: ReturnType<typeof recordOutcomes>;
+  readonly #parts: MessageParts | null;
   readonly #transitions: Record<string, number> = {};
   #messages = 0;
   #skipped = 0;
@@ -126,14 +124,17 @@ class Explainer {
     this.#config = config;
     this.#identity = identity;
     this.#wallUs = wallUs;
-    this.#decode = decoderOf(config.source.format);
+    const { format } = config.source;
+    this.#decode = recordOutcomes(format);
+    this.#parts = format.mapping === null ? null : new MessageParts(format.mapping);
   }
 
   explain(message: Uint8Array, context: MessageContext): readonly Said[] {
     this.#messages++;
     const said: Said[] = [];
-    for (const { outcome, transition, detail, pointer } of this.#decode(message, context)) {
-      said.push({ ...(pointer === "" ? {} : { pointer }), ...this.#say(outcome, transition, detail) });
+    for (const decoded of this.#decode(message, context)) {
+      const pointer = decoded.part === 0 ? "" : this.#parts?.of(message, decoded.part).pointer ?? "";
+      said.push({ ...(pointer === "" ? {} : { pointer }), ...this.#say(decoded) });
     }
     return said;
   }
@@ -156,15 +157,15 @@ class Explainer {
     return warning === null ? [] : [warning];
   }
 
-  #say(outcome: CrossingOutcome, transition: DecodedTransition, detail: string): Said {
+  #say(decoded: RecordOutcome): Said {
+    const { outcome, transition, detail } = decoded;
     if (outcome === "skipped") {
       this.#skipped++;
       return { outcome };
     }
     const { eventTimeUs, ingestTimeUs } = transition;
-    const hasTimes = (outcome === "transition" || outcome === "INVALID_FIELD") && !Number.isNaN(eventTimeUs);
     const times = { eventTimeUs, ingestTimeUs, dedupClockUs: this.#dedupClockUs, wallUs: this.#wallUs };
-    const implausible = hasTimes ? judgeTimes(times, this.#config.time) : null;
+    const implausible = hasTimes(decoded) ? judgeTimes(times, this.#config.time) : null;
     if (implausible !== null || outcome !== "transition") {
       const reason = implausible?.reason ?? outcome;
       this.deadLetters[reason] = (this.deadLetters[reason] ?? 0) + 1;
@@ -212,38 +213,6 @@ class Explainer {
       ...(code === undefined ? {} : { id: this.#identity.hex(0) }),
     };
   }
-}
-
-/** One outcome of a message; the transition is overwritten with the next. */
-interface Decoded {
-  readonly outcome: CrossingOutcome;
-  readonly transition: DecodedTransition;
-  readonly detail: string;
-  readonly pointer: string;
-}
-
-function decoderOf({ mapping }: Format): (message: Uint8Array, context: MessageContext) => Iterable<Decoded> {
-  if (mapping === null) {
-    const transition = new TransitionDecoder();
-    return (message) => {
-      const outcome = transition.decode(message, 0, message.length);
-      return [{ outcome, transition, detail: transition.detail, pointer: "" }];
-    };
-  }
-  const messages = new MessageDecoder(mapping);
-  const parts = new MessageParts(mapping);
-  return function* (message, context) {
-    messages.open(message, 0, message.length, context);
-    for (let outcome = messages.next(); outcome !== null; outcome = messages.next()) {
-      const { part, detail } = messages;
-      yield {
-        outcome,
-        transition: messages,
-        detail,
-        pointer: part === 0 ? "" : parts.of(message, part).pointer,
-      };
-    }
-  };
 }
 
 function text(line: number, said: Said): string {

@@ -27,7 +27,8 @@
 import type { Kafka, Producer } from "kafkajs";
 import type { StoredDeadLetter } from "../../../lib/dead_letter_line.ts";
 import { type PlaceBy, replayPlace, sourceOffset, sourcePartition } from "../../../lib/replay_place.ts";
-import { TransitionDecoder } from "../../../lib/transition.ts";
+import type { Format } from "../../../lib/format/format.ts";
+import { hasTimes, recordOutcomes } from "../../../lib/format/record_outcomes.ts";
 import type { ReplayTarget } from "../../replay_target.ts";
 import { KafkaRefusedError, partitionCount } from "./kafka_client.ts";
 import { sortKafkaFailure } from "./kafka_failure.ts";
@@ -45,6 +46,8 @@ export interface KafkaReplayOptions {
   readonly kafka: Kafka;
   readonly topic: string;
   readonly placeBy: PlaceBy;
+  /** What the topic's records are. */
+  readonly format: Pick<Format, "mapping">;
   /** The wall clock, µs since the epoch. */
   readonly wallUs: number;
 }
@@ -56,7 +59,7 @@ export class KafkaReplayTarget implements ReplayTarget {
   readonly #options: KafkaReplayOptions;
   readonly #partitions: number;
   readonly #originals: SourceRecords;
-  readonly #decoder = new TransitionDecoder();
+  readonly #outcomes: ReturnType<typeof recordOutcomes>;
   #producer: Producer | null = null;
   #messages: WriteMessage[] = [];
 
@@ -64,6 +67,7 @@ export class KafkaReplayTarget implements ReplayTarget {
     this.name = `topic ${options.topic}`;
     this.#options = options;
     this.#partitions = partitions;
+    this.#outcomes = recordOutcomes(options.format);
     this.#originals = new SourceRecords(options.kafka, options.topic);
   }
 
@@ -92,10 +96,10 @@ export class KafkaReplayTarget implements ReplayTarget {
       const timestampMs = await this.#originals.timestampMs({ partition, offset, bytes: letter.record });
       if (timestampMs !== null) return timestampMs * US_PER_MS;
     }
-    const { record } = letter;
-    const outcome = this.#decoder.decode(record, 0, record.length);
-    const decoded = outcome === "transition" || outcome === "INVALID_FIELD";
-    return decoded ? Math.max(0, Math.min(this.#decoder.eventTimeUs, wallUs)) : wallUs;
+    for (const decoded of this.#outcomes(letter.record, null)) {
+      if (hasTimes(decoded)) return Math.max(0, Math.min(decoded.transition.eventTimeUs, wallUs));
+    }
+    return wallUs;
   }
 
   async open(): Promise<void> {
@@ -138,7 +142,12 @@ export class KafkaReplayTarget implements ReplayTarget {
   }
 
   #place(letter: StoredDeadLetter): ReturnType<typeof replayPlace> {
-    return replayPlace(letter, { partitions: this.#partitions, by: this.#options.placeBy });
+    const { placeBy, format } = this.#options;
+    return replayPlace(letter, {
+      partitions: this.#partitions,
+      by: placeBy,
+      isForeign: format.mapping !== null,
+    });
   }
 
   async #write(partition: number, messages: Message[]): Promise<void> {
