@@ -7,6 +7,8 @@
  *                                                                          is its beginning:  byte_length  xxh64
  * ```
  *
+ * One crossing of a message that has several has `source_part` besides: its place in the message, in JSON.
+ *
  * A trigger that the sink has refused (`SINK_REJECTED`) has no `source_offset`: the value is the trigger, which knows no
  * longer which record it came from.
  *
@@ -33,6 +35,7 @@ import type { ReadMessage } from "./partition_reader.ts";
 
 const LINE_END = 0x0a;
 const REJECTED: DeadLetterReason = "SINK_REJECTED";
+const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** Where dead letters go, and whose they are. */
@@ -113,9 +116,8 @@ export class KafkaDeadLetters implements Sink {
     const letter = parseJsonObject(line);
     assert(letter !== null, "a dead letter is a JSON object");
     const { reason, detail, position, at, record, record_base64, byte_length, xxh64 } = letter;
-    const offset = typeof position === "object" && position !== null && "offset" in position
-      ? position.offset
-      : null;
+    const place = typeof position === "object" && position !== null ? position as Record<string, Json> : {};
+    const { offset = null, part } = place;
     assert(typeof offset === "number" || reason === REJECTED, "a dead letter has its record's offset");
     const value = typeof record_base64 === "string"
       ? Buffer.from(record_base64, "base64")
@@ -132,6 +134,7 @@ export class KafkaDeadLetters implements Sink {
       const { name, outbox, offset } = webhook;
       Object.assign(headers, { webhook: name, outbox, outbox_offset: String(offset) });
     } else if (offset !== null) headers["source_offset"] = String(offset);
+    if (part !== undefined) headers["source_part"] = JSON.stringify(part);
     if (byte_length !== undefined) headers["byte_length"] = String(byte_length);
     if (xxh64 !== undefined) headers["xxh64"] = String(xxh64);
     return { key: null, value, headers };
@@ -143,7 +146,7 @@ export interface ReadDeadLetter {
   /** The source's. */
   readonly topic: string;
   readonly partition: number;
-  /** The record's offset in it, or the id of a trigger that the sink has refused, or where a webhook had it. */
+  /** The record's offset in it, with the crossing's place in it where it has several, or the id of a trigger that the sink has refused, or where a webhook had it. */
   readonly place: number | string;
   /** As `encodeDeadLetter` writes it, without its `\n`. */
   readonly line: Uint8Array;
@@ -164,14 +167,18 @@ export function readDeadLetter({ value, headers }: ReadMessage): ReadDeadLetter 
   if (value === null || reason === undefined || topic === null || Number.isNaN(atUs)) return null;
   if (partition === null) return null;
   const given = webhookPlace(text("webhook"), text("outbox"), countOf(text("outbox_offset")));
-  const place = given !== null ? Object.values(given).join(" ") : reason === REJECTED ? idOf(value) : offset;
+  const partText = text("source_part");
+  const part = partText === null ? null : parseJsonObject(encoder.encode(partText)) as Json;
+  const of = partText === null || offset === null ? offset : `${offset} ${partText}`;
+  const place = given !== null ? Object.values(given).join(" ") : reason === REJECTED ? idOf(value) : of;
   if (place === null) return null;
+  const isRecord = given === null && reason !== REJECTED && offset !== null;
   const byteLength = countOf(text("byte_length"));
   const letter = {
     reason,
     detail: text("detail") ?? "",
     source: topic,
-    position: typeof place === "string" ? null : { partition, offset: place },
+    position: isRecord ? { partition, offset, ...(part === null ? {} : { part }) } : null,
     record: value,
     ...(given === null ? {} : webhookOrigin(given)),
     ...(byteLength === null ? {} : { oversize: { byteLength, hash: text("xxh64") ?? "" } }),
