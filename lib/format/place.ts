@@ -20,7 +20,8 @@ import type { PointerTree } from "./pointer_tree.ts";
 /** See the module's header. */
 export type Place = { readonly shown: string } & PlaceOf;
 
-type PlaceOf =
+/** What a {@link Place} is, without how it is shown. */
+export type PlaceOf =
   | { readonly type: "crossing" | "message"; readonly slot: number }
   | { readonly type: "header"; readonly name: string }
   | { readonly type: "key" | "topic" }

@@ -108,6 +108,23 @@ Deno.test("kafka_partition_source: a fetch becomes one buffer and its columns", 
   );
 });
 
+Deno.test("kafka_partition_source: keys and headers come along where the format asks for them", async () => {
+  const hash = await xxhash();
+  const batch = fetched({ at: 0, seen: [0, 1] });
+  const [one, other] = batch.messages;
+  ok(one !== undefined && other !== undefined);
+  const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+  const headers = { device: bytes("a"), many: [bytes("1"), "2"], bad: Uint8Array.of(0xff), gone: undefined };
+  const messages = [{ ...one, key: bytes("k"), headers }, { ...other, key: null }];
+  const packed = packBatch({ ...batch, messages }, hash, { withContexts: true });
+  const [first, second] = packed.contexts ?? [];
+  deepStrictEqual([first?.topic, first?.key, second?.key], [batch.topic, bytes("k"), null]);
+  const names = ["device", "many", "bad", "gone", "toString"];
+  deepStrictEqual(names.map((name) => first?.header(name)), ["a", "2", null, null, null]);
+  strictEqual(second?.header("device"), null);
+  strictEqual(packBatch(batch, hash).contexts, null);
+});
+
 Deno.test("kafka_partition_source: a record without a timestamp has no ingest time", async () => {
   const batch = fetched({ at: 0, seen: [0] });
   const [message] = batch.messages;

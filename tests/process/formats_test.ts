@@ -146,7 +146,7 @@ Deno.test("explain: of each message what it becomes, with its id, and counts; no
     equal(status, 0, stderr);
     match(
       stdout,
-      /^1 \/events\/0  ENTER "A0000000-.*" "66a1f0.*f1" 2026-05-04T08:00:10\.535000Z  id [0-9a-f]{32}$/m,
+      /^1 \/events\/0 {2}ENTER "A0000000-.*" "66a1f0.*f1" 2026-05-04T08:00:10\.535000Z {2}id [0-9a-f]{32}$/m,
     );
     match(stdout, /^1 message: transitions: 1 ENTER, 1 DWELL, 1 EXIT; skipped: 0; dead letters: none$/m);
     deepEqual([...Deno.readDirSync(directory)], []);
