@@ -49,6 +49,7 @@ Deno.test("parseConfig: nothing given is the default, in full", () => {
     group: "fencepost",
     sessionTimeoutUs: 10 * SECOND_US,
     listen: "127.0.0.1:8787",
+    format: { json: "native", mapping: null },
   });
   strictEqual(config.deadLetters.path, "fencepost-data/dead-letters.ndjson");
 });
@@ -344,6 +345,7 @@ Deno.test("parseConfig: Kafka, with its defaults, and written back without the k
     topic: "transitions",
     group: "fencepost",
     session_timeout: "10s",
+    format: "native",
   });
   deepStrictEqual(json["sink"], { type: "kafka", topic: "triggers", cloudevents: true });
   deepStrictEqual(json["dead_letters"], { type: "kafka", topic: "dead-letters", retention: "1m" });
@@ -354,6 +356,7 @@ Deno.test("parseConfig: Kafka, with its defaults, and written back without the k
     live: false,
     at_eof: "flush",
     from_start: false,
+    format: "native",
   });
 });
 

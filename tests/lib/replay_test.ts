@@ -196,3 +196,24 @@ Deno.test("ReplayJudge: what is wrong with the record is said before its age", (
     ["comes_back", "older_than_ttl", "comes_back", null],
   );
 });
+
+Deno.test("ReplayJudge: messages of a format are tried by it", () => {
+  const format = {
+    device_id: "/d",
+    fence_id: "/f",
+    kind: "/k",
+    kinds: { in: "ENTER", ping: "SKIP" },
+    event_time: "/t",
+  };
+  const config = { source: { type: "ndjson", format } };
+  const message = (k: string): Uint8Array =>
+    encoder.encode(JSON.stringify({ d: "a", f: "b", k, t: formatTimestamp(WALL_US - SECOND_US) }));
+  strictEqual(judge(letter("INVALID_KIND", message("in")), { config }), null);
+  strictEqual(comesBackAs(letter("INVALID_KIND", message("out")), { config }), "INVALID_KIND");
+  strictEqual(
+    judge(letter("INVALID_KIND", message("ping")), { config })?.why,
+    "It is no transition, by source.format",
+  );
+  // What is a transition in our own words is none in these.
+  strictEqual(comesBackAs(letter("INVALID_KIND", MENDED), { config }), "MISSING_FIELD");
+});
