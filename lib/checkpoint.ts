@@ -59,10 +59,12 @@ const WINDOW_BYTES_MIN = 32 << 10;
 const WINDOW_SECTION_ROWS = 512;
 
 /** A round of slices begins when the journal is longer than this, and than the rows. */
-const JOURNAL_BYTES_MIN = 16 << 20;
+export const JOURNAL_BYTES_MIN: number = 16 << 20;
 const JOURNAL_CHUNKS_MIN = 256;
 /** A slice is at least this many bytes, and at least as much as the journal that goes with it. */
-const SLICE_BYTES_MIN = 64 << 10;
+export const SLICE_BYTES_MIN: number = 64 << 10;
+/** What a row is taken for in that. */
+export const ROW_RECKONED_BYTES = 80;
 
 /** What a state was written with; another configuration can't read it. */
 export interface StateIdentity {
@@ -252,7 +254,7 @@ export class CheckpointLog {
     this.#waiting.add(number, partition.waiting, partition.watermarkUs, this.#restWriter);
     this.#told.add(number, partition.ledger);
     this.#counters.add(partition.counters);
-    this.#liveBytes += pairs.size * 80;
+    this.#liveBytes += pairs.size * ROW_RECKONED_BYTES;
     this.#rows[number] = pairs.rowCount;
     return true;
   }

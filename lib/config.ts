@@ -139,6 +139,20 @@ const RULES_MAX = 10_000;
 /** A fence id has up to 256 bytes, and a pattern may have stars between them. */
 const PATTERN_LENGTH_MAX = 512;
 
+/** The most that each of the counts may be. */
+export const COUNTS_MAX = {
+  /** Ids in a partition's window. */
+  windowIds: 50_000_000,
+  /** Pairs of a process. */
+  pairs: 30_000_000,
+  /** Of a split. */
+  partitions: 1024,
+  /** Records in a mailbox. */
+  mailbox: 10_000_000,
+  /** Records that wait, of a split. */
+  waiting: 100_000_000,
+} as const;
+
 const FOREVER = "3650d";
 
 /** `max_skew`: null is read as NaN, which {@link parseConfig} replaces by the guard. */
@@ -190,7 +204,7 @@ const SCHEMA = section<Config>("", {
     maxSkewUs: maxSkew,
     minRevisitUs: nullable(duration("min_revisit", undefined, { min: "1us", max: FOREVER })),
     ttlUs: duration("ttl", "300s", { min: "1ms", max: FOREVER }),
-    capacity: count("capacity", 1_000_000, { min: 1, max: 50_000_000 }),
+    capacity: count("capacity", 1_000_000, { min: 1, max: COUNTS_MAX.windowIds }),
     allowShortTtl: flag("allow_short_ttl", false),
   }),
   dwell: section<Config["dwell"]>("dwell", {
@@ -200,7 +214,7 @@ const SCHEMA = section<Config>("", {
     onContradiction: choice("on_contradiction", ["count", "retract"]),
     tickUs: duration("tick", "1s", { min: "1ms", max: "10m" }),
     maxFiresPerTurn: count("max_fires_per_turn", 2000, { min: 1, max: 1_000_000 }),
-    waitingCapacity: count("waiting_capacity", 1_000_000, { min: 1, max: 100_000_000 }),
+    waitingCapacity: count("waiting_capacity", 1_000_000, { min: 1, max: COUNTS_MAX.waiting }),
   }),
   emit: choice("emit", ["arrival", "ordered"]),
   time: section<Config["time"]>("time", {
@@ -210,11 +224,11 @@ const SCHEMA = section<Config>("", {
     settleUs: duration("settle", "30s", { min: "0s", max: "1d" }),
   }),
   pairs: section<Config["pairs"]>("pairs", {
-    capacity: count("capacity", 5_000_000, { min: 1, max: 30_000_000 }),
+    capacity: count("capacity", 5_000_000, { min: 1, max: COUNTS_MAX.pairs }),
   }),
-  partitions: count("partitions", 16, { min: 1, max: 1024 }),
+  partitions: count("partitions", 16, { min: 1, max: COUNTS_MAX.partitions }),
   mailbox: section<Config["mailbox"]>("mailbox", {
-    capacity: count("capacity", 8192, { min: 1, max: 10_000_000 }),
+    capacity: count("capacity", 8192, { min: 1, max: COUNTS_MAX.mailbox }),
   }),
   checkpoint: section<Config["checkpoint"]>("checkpoint", {
     path: text("path", "fencepost-data"),

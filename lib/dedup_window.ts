@@ -25,8 +25,8 @@ import { EMPTY, HashIndex } from "./hash_index.ts";
 const SEGMENT_BITS = 11;
 const SEGMENT_ROWS = 1 << SEGMENT_BITS;
 const SEGMENT_MASK = SEGMENT_ROWS - 1;
-/** Four words and a double. */
-const ROW_BYTES = 24;
+/** Bytes of an id in the ring: four words and a double. */
+export const RING_ROW_BYTES = 24;
 
 /** Bytes of one id in {@link DedupWindow.copyRows}: four words, and how far its clock is from that of the first one. */
 export const WINDOW_ROW_BYTES = 20;
@@ -103,7 +103,7 @@ export class DedupWindow {
 
   /** Bytes held by the ring and its index. */
   get byteLength(): number {
-    return this.#segments.length * SEGMENT_ROWS * ROW_BYTES + this.#index.byteLength;
+    return this.#segments.length * SEGMENT_ROWS * RING_ROW_BYTES + this.#index.byteLength;
   }
 
   /**

@@ -56,6 +56,21 @@ const PLACE_SCALE = 1 / (1 << PLACE_BITS);
 /** No bit of a hash says both which table and where in it: all of a table would stand in one part of it. */
 const DIRECTORY_BITS_MAX = 32 - PLACE_BITS;
 
+/**
+ * Bytes of the tables of an index that has come to so many values: the sum of what {@link HashIndex} allocates where all
+ * tables are alike, as those of good hashes nearly are.
+ */
+export function indexBytes(count: number): number {
+  let tables = 1;
+  while (count / tables > SLOTS_MAX * LOAD_MAX && tables < 1 << DIRECTORY_BITS_MAX) tables *= 2;
+  let slots = tables === 1 ? SLOTS_FIRST : Math.ceil(SLOTS_MAX * LOAD_MAX / 2 / LOAD_AFTER_SPLIT);
+  while (slots * LOAD_MAX < count / tables) {
+    const grown = Math.ceil(slots * GROWTH);
+    slots = slots < SLOTS_MAX ? Math.min(SLOTS_MAX, grown) : grown;
+  }
+  return tables * slots * 4;
+}
+
 interface Table {
   slots: Int32Array;
   count: number;

@@ -127,6 +127,16 @@ const CLASS_BITS = 7;
 const CLASS_MASK = (1 << CLASS_BITS) - 1;
 const KEY_HEADER = 2;
 
+/**
+ * Bytes of a pair in a table without its index: its row, and its ids' slot where the row has no room for them.
+ *
+ * @param idBytes of its device's and its fence's id together
+ */
+export function pairBytes(idBytes: number): number {
+  const keyBytes = KEY_HEADER + idBytes;
+  return ROW_BYTES + (keyBytes <= KEY_BYTES_INLINE ? 0 : Math.ceil(keyBytes / SLOT_UNIT) * SLOT_UNIT);
+}
+
 /** Longest image of a row: see {@link PairTable.writeImage}. */
 export const IMAGE_BYTES_MAX: number = 4 + 3 + TIME_COLUMNS * 8 + 12 + SEQS * 8 + KEY_HEADER + 512;
 

@@ -52,6 +52,9 @@ const CLOCK = 1;
 /** Which record of the partition it was: decides between equal times after a restart. */
 const ARRIVAL = 2;
 
+/** Bytes of an entry in memory, besides its seq and attributes. */
+export const ENTRY_MEMORY_BYTES: number = NUMBERS * 8 + WORDS * 4;
+
 /** Bytes of an entry in a checkpoint, at most, besides its seq and attributes: see {@link ReorderBuffer.writeImage}. */
 export const ENTRY_BYTES: number = 5 + 4 * 8 + 8 + 3;
 
@@ -159,7 +162,7 @@ export class ReorderBuffer {
 
   /** Bytes held, without extras and groups. */
   get byteLength(): number {
-    return this.#words.length * SEGMENT_ROWS * (NUMBERS * 8 + WORDS * 4) + this.#wheel.byteLength;
+    return this.#words.length * SEGMENT_ROWS * ENTRY_MEMORY_BYTES + this.#wheel.byteLength;
   }
 
   /** Event time of an entry, µs. */

@@ -28,6 +28,9 @@ const FINE_SLOTS = 256;
 const COARSE_SLOTS = 4096;
 const SLOTS = FINE_SLOTS + COARSE_SLOTS;
 
+/** Bytes of a wheel without rows. */
+export const WHEEL_BYTES: number = SLOTS * 4 + (FINE_SLOTS + COARSE_SLOTS) / 8;
+
 /** Rows a segment, as a power of two: of everyone whose rows go into a wheel. */
 export const LINK_SEGMENT_BITS = 12;
 const LINK_SEGMENT_MASK = (1 << LINK_SEGMENT_BITS) - 1;
@@ -144,7 +147,7 @@ export class TimingWheel {
 
   /** Bytes held, without the links. */
   get byteLength(): number {
-    return SLOTS * 4 + (FINE_SLOTS + COARSE_SLOTS) / 8 + this.#runRows.length * 16;
+    return WHEEL_BYTES + this.#runRows.length * 16;
   }
 
   /** Schedules a row that is not scheduled, for the deadline in its column. It may be in the past. */
