@@ -19,7 +19,7 @@ import { SystemClock } from "./adapters/system_clock.ts";
 import { endAtSignals, onSignal, readLines, say, write } from "./adapters/system_process.ts";
 import { parseArguments } from "./commands/arguments.ts";
 import { audit } from "./commands/audit.ts";
-import { loadConfig } from "./commands/configuration.ts";
+import { loadConfig, loadConfigJson } from "./commands/configuration.ts";
 import type { DeadLettersEnvironment } from "./commands/dead_letters_input.ts";
 import { UsageError } from "./commands/flags.ts";
 import { explain } from "./commands/explain.ts";
@@ -30,6 +30,7 @@ import { listDeadLetters } from "./commands/list_dead_letters.ts";
 import { replayDeadLetters } from "./commands/replay_dead_letters.ts";
 import { alertsYaml } from "./commands/ops_alerts.ts";
 import { grafanaJson } from "./commands/ops_grafana.ts";
+import { planCommand } from "./commands/plan.ts";
 import { printConfig, run } from "./commands/run.ts";
 import { StateMismatchError } from "./state_identity.ts";
 
@@ -82,6 +83,8 @@ async function main(words: readonly string[]): Promise<number> {
         isSameFile,
       });
     }
+    case "plan":
+      return await planCommand(asked, await loadConfigJson(asked.config, Deno.readTextFile), { write, say });
     case "ops alerts":
       await write(alertsYaml({ job: asked.job, config: config as NonNullable<typeof config> }));
       return 0;

@@ -15,6 +15,7 @@ import {
   replayDeadLettersArguments,
 } from "./dead_letters_arguments.ts";
 import { type GivenFlags, parseFlags, UsageError } from "./flags.ts";
+import { type PlanArguments, planArguments } from "./plan_arguments.ts";
 
 /** One key that the command line sets. */
 export interface Setting {
@@ -91,6 +92,7 @@ export type Arguments =
   | AuditArguments
   | ExplainArguments
   | { readonly command: "formats"; readonly name: string | null }
+  | PlanArguments & { readonly config: ConfigArguments }
   | ListDeadLettersArguments & { readonly config: ConfigArguments }
   | ReplayDeadLettersArguments & { readonly config: ConfigArguments }
   | AlertsArguments
@@ -140,6 +142,9 @@ export function parseArguments(words: readonly string[]): Arguments {
     case "formats":
       if (given.operands.length > 1) throw new UsageError("formats takes one NAME at most");
       return { command: "formats", name: given.operands[0] ?? null };
+    case "plan":
+      refuseOperands("plan", given, "did you mean --config");
+      return { ...planArguments(given), config: configArguments(given, []) };
     case "ops alerts":
       refuseOperands("ops alerts", given, "did you mean --config");
       return {

@@ -199,6 +199,54 @@ const FORMATS: Command = {
   ],
 };
 
+const PLAN: Command = {
+  name: "plan",
+  about: "Show what to configure for a workload, and what it will take",
+  usage: "--rate N --pairs N [flags]",
+  flags: [
+    { name: "rate", value: "N", about: "Records a second at the peak, of one process" },
+    { name: "pairs", value: "N", about: "Pairs that are heard from within time.max_age" },
+    { name: "after", value: "DURATION,…", about: "Thresholds of a dwell (dwell.rules): 10m" },
+    { name: "retry", value: "DURATION", about: "Until a sender's last retry arrives: 30s" },
+    {
+      name: "replay",
+      value: "DURATION",
+      about: "How far back a source or a consumer may be set: 4m",
+    },
+    {
+      name: "retention",
+      value: "DURATION",
+      about: "How long dead letters are kept to be sent again (dead_letters.retention)",
+    },
+    {
+      name: "skew",
+      value: "DURATION",
+      about: "How far apart the event times of two copies may be (identity.max_skew)",
+    },
+    {
+      name: "revisit",
+      value: "DURATION",
+      about: "The shortest real re-entry (identity.min_revisit): 5s",
+    },
+    {
+      name: "partitions",
+      value: "N",
+      about: "Those of the topic that the process reads; otherwise partitions",
+    },
+    { name: "id-bytes", value: "N", about: "Length of a device_id and a fence_id together: 25" },
+    { name: "memory", value: "SIZE", about: "What the process may take: 2GiB" },
+    ...CONFIG_FLAGS,
+    { name: "json", value: null, about: "All of it as one JSON object on stdout" },
+    HELP_FLAG,
+  ],
+  details: [
+    "The configuration goes to stdout, for run and serve --config; what it was made from,\n" +
+    "what it will take and warnings go to stderr. Lateness, order, source and state are\n" +
+    "those of --config and --set, which come out again with what was planned over them.",
+    "Exit status: 0 done, with warnings too, 2 wrong usage, or nothing that could be run.",
+  ],
+};
+
 const SELECTION_FLAGS: readonly Flag[] = [
   { name: "reason", value: "R[,R]", many: true, about: "Those with one of these reasons only" },
   {
@@ -299,6 +347,7 @@ export const COMMANDS: readonly Command[] = [
   FORMATS,
   KEY,
   AUDIT,
+  PLAN,
   LIST_DEAD_LETTERS,
   REPLAY_DEAD_LETTERS,
   OPS_ALERTS,

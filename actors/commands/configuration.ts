@@ -22,15 +22,26 @@ import type { ConfigArguments } from "./arguments.ts";
  * @throws {ConfigError} where the file can't be read, or {@link parseConfig} refuses what comes out
  */
 export async function loadConfig(
-  { file, settings }: ConfigArguments,
+  asked: ConfigArguments,
   readText: (path: string) => Promise<string>,
 ): Promise<Config> {
+  return parseConfig(await loadConfigJson(asked, readText));
+}
+
+/**
+ * Reads what is asked for over the defaults, without them and not checked yet.
+ *
+ * @throws {ConfigError} where the file can't be read, or a setting's key is none
+ */
+export async function loadConfigJson(
+  { file, settings }: ConfigArguments,
+  readText: (path: string) => Promise<string>,
+): Promise<Json> {
   const base = file === null ? {} : await readJson(file, readText);
-  const asked = settings.reduce<Json>((json, { key, value, unlessGiven = [] }) => {
+  return settings.reduce<Json>((json, { key, value, unlessGiven = [] }) => {
     const isGiven = unlessGiven.some((other) => hasKey(json, other));
     return isGiven ? json : setConfigKey(json, key, value);
   }, base);
-  return parseConfig(asked);
 }
 
 async function readJson(path: string, readText: (path: string) => Promise<string>): Promise<Json> {
