@@ -7,11 +7,12 @@
  *   pairs        bytes of a pair with its dwell pending; the event loop's longest turn with 1.9 million of them
  *   restart      how long it takes until these are there again
  *   rest         CPU time of a live pipe with nothing to do
+ *   plan         what `fencepost plan` predicts of memory and checkpoints, against a process
  * ```
  *
  * Each is measured through the real process where there is one, beside a reference in the same run, in turns; the table
  * has medians with the least and the most, and says whether a target was met. A busy machine makes turns longer and
- * leaves CPU time alone: look at the references first. It takes some five minutes and 3 GB of disk for a while.
+ * leaves CPU time alone: look at the references first. It takes some seven minutes and 3 GB of disk for a while.
  *
  * ```sh
  * deno task bench                                   # all
@@ -27,6 +28,7 @@ import { fileURLToPath } from "node:url";
 import { measurePairs } from "./engine/pairs.ts";
 import type { Part, Scale } from "./engine/part.ts";
 import { Report } from "./engine/report.ts";
+import { measurePlan } from "./engine/plan.ts";
 import { measureRest } from "./engine/rest.ts";
 import { measureRestart } from "./engine/restart.ts";
 import { measureThroughput } from "./engine/throughput.ts";
@@ -38,6 +40,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   pairs: measurePairs,
   restart: measureRestart,
   rest: measureRest,
+  plan: measurePlan,
 };
 
 const RESULTS = fileURLToPath(new URL("results.json", import.meta.url));

@@ -32,10 +32,14 @@ export function fenceName(pair: number): string {
 }
 
 /** The filling as blocks of lines. */
-export function* fillLines(pairs: number, startUs: number): Generator<Uint8Array, void, void> {
+export function* fillLines(
+  pairs: number,
+  startUs: number,
+  stepUs = FILL_STEP_US,
+): Generator<Uint8Array, void, void> {
   const writer = new LineWriter();
   for (let pair = 0; pair < pairs; pair++) {
-    writeLine(writer, { pair, kind: "ENTER", timeUs: startUs + pair * FILL_STEP_US });
+    writeLine(writer, { pair, kind: "ENTER", timeUs: startUs + pair * stepUs });
     if (writer.full) yield writer.take();
   }
   yield writer.take();

@@ -81,6 +81,12 @@ export async function residentMiBOf(pid: number): Promise<number> {
   return Number(/VmRSS:\s+(\d+)/.exec(decoder.decode(stdout))?.[1] ?? NaN) / 1024;
 }
 
+/** Bytes that a running process has had written to disks: none where a file system is in memory. Linux only. */
+export async function diskBytesOf(pid: number): Promise<number> {
+  const { stdout } = await new Deno.Command("cat", { args: [`/proc/${pid}/io`] }).output();
+  return Number(/^write_bytes:\s+(\d+)/m.exec(decoder.decode(stdout))?.[1] ?? NaN);
+}
+
 /** `sysconf(_SC_CLK_TCK)`: 100 on every Linux that Deno runs on. */
 const TICKS_PER_SECOND = 100;
 

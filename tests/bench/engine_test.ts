@@ -11,7 +11,14 @@ import type { PairsOutcome } from "../../bench/engine/pairs_process.ts";
 import type { WindowOutcome } from "../../bench/engine/window_process.ts";
 
 Deno.test("parseBenchArguments: all parts, one of them, and how much of it", () => {
-  assert.deepEqual(parseBenchArguments([]).parts, ["throughput", "window", "pairs", "restart", "rest"]);
+  assert.deepEqual(parseBenchArguments([]).parts, [
+    "throughput",
+    "window",
+    "pairs",
+    "restart",
+    "rest",
+    "plan",
+  ]);
   const { parts, scale } = parseBenchArguments(["--only", "window", "--rounds", "5", "--pairs", "10,20"]);
   assert.deepEqual(parts, ["window"]);
   assert.equal(scale.rounds, 5);
