@@ -4,7 +4,9 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { median, Report } from "../../../bench/engine/report.ts";
+import { median } from "../../../bench/engine/numbers.ts";
+import { Report } from "../../../bench/engine/report.ts";
+import { OURS } from "../../../bench/engine/section.ts";
 
 Deno.test("median: the one in the middle, or between the two that are", () => {
   const cases: [number[], number][] = [[[3], 3], [[9, 1, 5], 5], [[4, 1], 2.5], [[8, 2, 6, 4], 5]];
@@ -36,4 +38,31 @@ Deno.test("report: the JSON has every round and the median", () => {
     machine: { cores: 2 },
     measurements: [{ part: "part", name: "name", unit: "s", rounds: [3, 1, 2], median: 2 }],
   });
+});
+
+Deno.test("report: cells become a table, which says what beats ours and which target was missed", () => {
+  const texts: string[] = [];
+  const report = new Report((text) => texts.push(text));
+  report.begin("a table");
+  const cell = { part: "part", column: "cost", unit: "µs" };
+  report.add({ ...cell, name: "Map", rounds: [3, 1, 2], reference: 1.7 });
+  report.add({ ...cell, name: OURS, rounds: [4], target: 3 });
+  report.add({ ...cell, name: "LRU", rounds: [4] });
+  report.add({ ...cell, name: "Map", column: "rate", unit: "1/s", rounds: [9], better: "more" });
+  report.add({ ...cell, name: OURS, column: "rate", unit: "1/s", rounds: [8] });
+  report.add({ ...cell, name: "Map", column: "size", rounds: [1], better: "neither" });
+  report.add({ ...cell, name: OURS, column: "size", rounds: [2] });
+  const before = texts.length;
+  report.end();
+  report.end();
+  assert.deepEqual(texts.slice(before).map((line) => line.trimEnd()), [
+    "                 cost  rate  size",
+    "                   µs   1/s    µs",
+    "  Map   2 ±50% (1.70)     9     1",
+    "  ours              4     8     2",
+    "  LRU               4     –     –",
+    "  beats ours: Map, cost: 2 ±50% against 4 µs",
+    "  beats ours: Map, rate: 9 against 8 1/s",
+    "  target missed: ours, cost: 4, at most 3 µs",
+  ]);
 });

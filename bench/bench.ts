@@ -100,12 +100,15 @@ async function main(): Promise<void> {
     Deno.stdout.writeSync(encoder.encode(text));
   });
   for (const name of parts) {
+    const startedMs = performance.now();
     const directory = await Deno.makeTempDir({ prefix: "fencepost-bench-" });
     try {
       await (PARTS[name] as Part)({ scale, report, directory });
     } finally {
       await Deno.remove(directory, { recursive: true });
     }
+    report.end();
+    report.note(`${name} took ${Math.round((performance.now() - startedMs) / 1000)} s`);
   }
   const machine = { deno: Deno.version.deno, v8: Deno.version.v8, cores: navigator.hardwareConcurrency };
   await Deno.writeTextFile(RESULTS, report.toJson(machine));

@@ -4,7 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { parseBenchArguments } from "../../bench/engine.ts";
+import { parseBenchArguments } from "../../bench/bench.ts";
 import { Traffic } from "../../bench/engine/inside_load.ts";
 import { askProcess, measureProcess, script } from "../../bench/engine/processes.ts";
 import type { PairsOutcome } from "../../bench/engine/pairs_process.ts";
