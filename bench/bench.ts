@@ -32,11 +32,13 @@ import { measurePlan } from "./engine/plan.ts";
 import { measureRest } from "./engine/rest.ts";
 import { measureRestart } from "./engine/restart.ts";
 import { measureThroughput } from "./engine/throughput.ts";
-import { measureWindow } from "./engine/window.ts";
+import { measureTimers } from "./timers/measure_timers.ts";
+import { measureWindow } from "./window/measure_window.ts";
 
 const PARTS: Readonly<Record<string, Part>> = {
-  throughput: measureThroughput,
+  timers: measureTimers,
   window: measureWindow,
+  throughput: measureThroughput,
   pairs: measurePairs,
   restart: measureRestart,
   rest: measureRest,
@@ -52,6 +54,8 @@ const SCALE: Scale = {
   windowIds: 5_000_000,
   insidePairs: 1_900_000,
   liveSeconds: 20,
+  churnSeconds: 3,
+  windowSeconds: 2,
 };
 
 /** What to run, and how much of it. */

@@ -19,6 +19,10 @@ export interface Scale {
   readonly insidePairs: number;
   /** Seconds of what is measured in real time. */
   readonly liveSeconds: number;
+  /** Seconds that a way to keep timers is looked at in each round. */
+  readonly churnSeconds: number;
+  /** Seconds that a dedup window is looked at in each round. */
+  readonly windowSeconds: number;
 }
 
 /** Where a part puts its files and its numbers. */

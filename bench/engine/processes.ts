@@ -24,9 +24,13 @@ export function fencepost(args: readonly string[]): string[] {
   return deno(MAIN, args, []);
 }
 
-/** `deno run` of a script of this directory. It may ask the C library for the time. */
-export function script(name: string, args: readonly string[]): string[] {
-  return deno(fileURLToPath(new URL(name, import.meta.url)), args, ["--allow-ffi"]);
+/**
+ * `deno run` of a script, by its path from this directory. It may ask the C library for the time.
+ *
+ * @param permissions what else it may, as flags
+ */
+export function script(name: string, args: readonly string[], permissions: readonly string[] = []): string[] {
+  return deno(fileURLToPath(new URL(name, import.meta.url)), args, ["--allow-ffi", ...permissions]);
 }
 
 /**
