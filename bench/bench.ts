@@ -31,12 +31,14 @@ import { Report } from "./engine/report.ts";
 import { measurePlan } from "./engine/plan.ts";
 import { measureRest } from "./engine/rest.ts";
 import { measureRestart } from "./engine/restart.ts";
+import { measureDuplicates } from "./duplicates/duplicates.ts";
 import { measureThroughput } from "./engine/throughput.ts";
 import { measureWindow } from "./engine/window.ts";
 
 const PARTS: Readonly<Record<string, Part>> = {
   throughput: measureThroughput,
   window: measureWindow,
+  duplicates: measureDuplicates,
   pairs: measurePairs,
   restart: measureRestart,
   rest: measureRest,
@@ -49,6 +51,7 @@ const SCALE: Scale = {
   rounds: 3,
   records: 2_000_000,
   workloadPairs: [60_000, 1_000_000],
+  traceRecords: 600_000,
   windowIds: 5_000_000,
   insidePairs: 1_900_000,
   liveSeconds: 20,

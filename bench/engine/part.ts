@@ -13,6 +13,8 @@ export interface Scale {
   readonly records: number;
   /** Its pairs, one workload each. */
   readonly workloadPairs: readonly number[];
+  /** Records of the trace in which duplicates are counted. */
+  readonly traceRecords: number;
   /** Ids in the window. */
   readonly windowIds: number;
   /** Pairs that are inside at once. */

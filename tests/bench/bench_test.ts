@@ -14,6 +14,7 @@ Deno.test("parseBenchArguments: all parts, one of them, and how much of it", () 
   assert.deepEqual(parseBenchArguments([]).parts, [
     "throughput",
     "window",
+    "duplicates",
     "pairs",
     "restart",
     "rest",
