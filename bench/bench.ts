@@ -32,6 +32,7 @@ import { measurePlan } from "./engine/plan.ts";
 import { measureRest } from "./engine/rest.ts";
 import { measureRestart } from "./engine/restart.ts";
 import { measureDuplicates } from "./duplicates/duplicates.ts";
+import { measureExactness } from "./exactness/exactness.ts";
 import { measureThroughput } from "./engine/throughput.ts";
 import { measureWindow } from "./engine/window.ts";
 
@@ -39,6 +40,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   throughput: measureThroughput,
   window: measureWindow,
   duplicates: measureDuplicates,
+  exactness: measureExactness,
   pairs: measurePairs,
   restart: measureRestart,
   rest: measureRest,
@@ -52,6 +54,7 @@ const SCALE: Scale = {
   records: 2_000_000,
   workloadPairs: [60_000, 1_000_000],
   traceRecords: 600_000,
+  exactnessSeeds: 10,
   windowIds: 5_000_000,
   insidePairs: 1_900_000,
   liveSeconds: 20,

@@ -15,6 +15,8 @@ export interface Scale {
   readonly workloadPairs: readonly number[];
   /** Records of the trace in which duplicates are counted. */
   readonly traceRecords: number;
+  /** Seeds of each way in which DWELLs are looked at. */
+  readonly exactnessSeeds: number;
   /** Ids in the window. */
   readonly windowIds: number;
   /** Pairs that are inside at once. */

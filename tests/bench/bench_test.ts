@@ -15,6 +15,7 @@ Deno.test("parseBenchArguments: all parts, one of them, and how much of it", () 
     "throughput",
     "window",
     "duplicates",
+    "exactness",
     "pairs",
     "restart",
     "rest",
