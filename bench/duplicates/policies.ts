@@ -16,6 +16,7 @@ import { KIND_ENTER, KIND_EXIT } from "../../lib/kind.ts";
 import { murmur2 } from "../../lib/murmur2.ts";
 import { Partition, SharedCount } from "../../lib/partition.ts";
 import { TransitionBatch } from "../../lib/transition_batch.ts";
+import { OURS } from "../engine/section.ts";
 import type { PairIds } from "./trace.ts";
 
 const SECOND_US = 1_000_000;
@@ -115,7 +116,7 @@ class NeighbourPolicy implements Policy {
 
 /** A partition as it is in the process. */
 class PartitionPolicy implements Policy {
-  readonly name = "Fencepost";
+  readonly name = OURS;
   readonly #effects = new EffectBuffer(false);
   readonly #batch = new TransitionBatch(1);
   readonly #partition: Partition;

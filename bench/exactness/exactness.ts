@@ -17,6 +17,7 @@ import { formatTimestamp } from "../../lib/time.ts";
 import { makeOracle, type RunOracle } from "../../tests/sim/oracle.ts";
 import type { PartContext } from "../engine/part.ts";
 import { type Deliveries, drawDeliveries, THRESHOLD_US, type Way, WAYS } from "./deliveries.ts";
+import { OURS } from "../engine/section.ts";
 import { exactnessConfig, lastLine, lineOf, runFencepost } from "./fencepost_dwells.ts";
 import { makeRivals, type Rival, type Told } from "./rivals.ts";
 
@@ -62,7 +63,7 @@ export async function measureWay(way: Way, seeds: number): Promise<WayOutcome> {
     };
     for (const rival of makeRivals()) add(rival.name, runRival(rival, deliveries), 0);
     const { told, retracted } = await runFencepost(deliveries);
-    add("Fencepost", told, retracted);
+    add(OURS, told, retracted);
   }
   return { way, records, earned, outcomes: [...sums.values()] };
 }
@@ -74,21 +75,13 @@ export async function measureExactness({ scale, report }: PartContext): Promise<
     report.begin(
       `exactness: ${way}; ${scale.exactnessSeeds} seeds, ${records} records, ${earned} DWELLs earned`,
     );
-    for (const { name, missed, early, retracted, ...outcome } of outcomes) {
-      const target = name === "Fencepost" ? { target: 0 } : {};
-      const add = (what: string, value: number): void => {
-        report.add({
-          part: PART,
-          name: `${way}, ${name}, ${what}`,
-          unit: "DWELLs",
-          rounds: [value],
-          ...target,
-        });
-      };
-      add("false", outcome.false);
-      add("missed", missed);
-      add("early", early);
-      if (retracted > 0) report.note(`${name} took ${retracted} back when it heard of the EXIT`);
+    for (const { name, retracted, ...wrong } of outcomes) {
+      for (const column of ["false", "missed", "early"] as const) {
+        const target = name === OURS ? { target: 0 } : {};
+        report.add({ part: PART, name, column, unit: "DWELLs", rounds: [wrong[column]], ...target });
+      }
+      const column = "told and taken back";
+      report.add({ part: PART, name, column, unit: "DWELLs", rounds: [retracted], better: "neither" });
     }
   }
 }

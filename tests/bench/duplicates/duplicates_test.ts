@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { countDuplicates, type DuplicatesOutcome } from "../../../bench/duplicates/duplicates.ts";
 import { generateTrace, TRACE } from "../../../bench/duplicates/trace.ts";
+import { OURS } from "../../../bench/engine/section.ts";
 
 Deno.test("generateTrace: as many copies as asked for, each behind its crossing and within the restamp", () => {
   const trace = generateTrace({ ...TRACE, records: 20_000 });
@@ -31,7 +32,7 @@ Deno.test("countDuplicates: none of ours, none swallowed; each lesser key lets t
     assert.ok(outcome !== undefined, policy);
     return outcome;
   };
-  for (const policy of ["Fencepost", "2 s buckets with the guard", "seq"]) {
+  for (const policy of [OURS, "2 s buckets with the guard", "seq"]) {
     assert.deepEqual(of(policy), { policy, told: trace.crossings, duplicates: 0, swallowed: 0 });
   }
   assert.equal(of("nothing").duplicates, trace.copies);

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { drawDeliveries, LATENESS_US, THRESHOLD_US, WAYS } from "../../../bench/exactness/deliveries.ts";
 import { measureWay } from "../../../bench/exactness/exactness.ts";
 import { makeRivals } from "../../../bench/exactness/rivals.ts";
+import { OURS } from "../../../bench/engine/section.ts";
 
 Deno.test("measureWay: ours are exact in every way, and no rival's are", async (test) => {
   for (const way of WAYS) {
@@ -15,7 +16,7 @@ Deno.test("measureWay: ours are exact in every way, and no rival's are", async (
       assert.ok(earned > 300, `${earned} earned`);
       assert.equal(outcomes.length, 5);
       for (const { name, false: wrong, missed, early, retracted } of outcomes) {
-        if (name === "Fencepost") {
+        if (name === OURS) {
           assert.deepEqual({ wrong, missed, early }, { wrong: 0, missed: 0, early: 0 });
           // Who is told an hour later that a device had left has told its DWELL by then.
           assert.equal(retracted > 0, way === "delayed devices" || way === "late uploads");
