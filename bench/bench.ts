@@ -25,6 +25,7 @@
  * @module
  */
 import { fileURLToPath } from "node:url";
+import { compareAfternoon } from "./afternoon/comparison.ts";
 import { measurePairs } from "./engine/pairs.ts";
 import type { Part, Scale } from "./engine/part.ts";
 import { Report } from "./engine/report.ts";
@@ -41,6 +42,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   window: measureWindow,
   duplicates: measureDuplicates,
   exactness: measureExactness,
+  afternoon: compareAfternoon,
   pairs: measurePairs,
   restart: measureRestart,
   rest: measureRest,
