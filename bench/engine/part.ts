@@ -21,6 +21,12 @@ export interface Scale {
   readonly windowIds: number;
   /** Pairs that are inside at once. */
   readonly insidePairs: number;
+  /** Pending dwells of which a checkpoint is made, one after the other. */
+  readonly pendingDwells: readonly number[];
+  /** Pairs over which the cost of a record is measured, one after the other. */
+  readonly growthPairs: readonly number[];
+  /** Partitions likewise. */
+  readonly partitionCounts: readonly number[];
   /** Seconds of what is measured in real time. */
   readonly liveSeconds: number;
 }

@@ -18,7 +18,8 @@ Deno.test("parseBenchArguments: all parts, one of them, and how much of it", () 
     "exactness",
     "afternoon",
     "pairs",
-    "restart",
+    "growth",
+    "checkpoint",
     "rest",
     "plan",
   ]);
