@@ -157,6 +157,7 @@ class PartitionPolicy implements Policy {
         recordEnd: 0,
         offset: 0,
         line: 0,
+        part: 0,
         knownLate: false,
       },
     );

@@ -19,7 +19,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fillLines, Traffic } from "./inside_load.ts";
 import type { PartContext } from "./part.ts";
 import { askProcess, diskBytesOf, fencepost, residentMiBOf } from "./processes.ts";
-import { median } from "./report.ts";
+import { median } from "./numbers.ts";
 
 const PART = "plan";
 const SHARES = [1 / 20, 1 / 4, 1] as const;
