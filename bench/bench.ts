@@ -2,10 +2,15 @@
  * What `deno task bench` runs: the engine's promises about time and memory, measured on the machine that it runs on.
  *
  * ```
+ *   timers       cost, memory and the event loop's turns of 1.9 million timers, against the usual ways
+ *   window       cost and bytes of an id in the dedup window, against maps, caches, a bloom filter and Redis
+ *   duplicates   duplicates and swallowed re-entries of a twelve-hour trace, by what a copy is known by
+ *   exactness    false, missed and early DWELLs against the oracle, of four usual ways and of ours
+ *   afternoon    what one would write in an afternoon, on the same files
  *   throughput   CPU time of a run, against reading and parsing alone; what checkpoints cost
- *   window       bytes and time of an id in the dedup window, against a Map
  *   pairs        bytes of a pair with its dwell pending; the event loop's longest turn with 1.9 million of them
- *   restart      how long it takes until these are there again
+ *   growth       CPU time and memory of a run over 1 to 8 million pairs, and 1 to 64 partitions
+ *   checkpoint   time and bytes of a checkpoint of 0.1 to 5 million pending dwells, and of the restart from it
  *   rest         CPU time of a live pipe with nothing to do
  *   plan         what `fencepost plan` predicts of memory and checkpoints, against a process
  * ```
@@ -25,12 +30,16 @@
  * @module
  */
 import { fileURLToPath } from "node:url";
+import { compareAfternoon } from "./afternoon/comparison.ts";
 import { measurePairs } from "./engine/pairs.ts";
 import type { Part, Scale } from "./engine/part.ts";
 import { Report } from "./engine/report.ts";
 import { measurePlan } from "./engine/plan.ts";
 import { measureRest } from "./engine/rest.ts";
-import { measureRestart } from "./engine/restart.ts";
+import { measureCheckpoint } from "./checkpoint/checkpoint.ts";
+import { measureGrowth } from "./end_to_end/growth.ts";
+import { measureDuplicates } from "./duplicates/duplicates.ts";
+import { measureExactness } from "./exactness/exactness.ts";
 import { measureThroughput } from "./engine/throughput.ts";
 import { measureTimers } from "./timers/measure_timers.ts";
 import { measureWindow } from "./window/measure_window.ts";
@@ -38,9 +47,13 @@ import { measureWindow } from "./window/measure_window.ts";
 const PARTS: Readonly<Record<string, Part>> = {
   timers: measureTimers,
   window: measureWindow,
+  duplicates: measureDuplicates,
+  exactness: measureExactness,
+  afternoon: compareAfternoon,
   throughput: measureThroughput,
   pairs: measurePairs,
-  restart: measureRestart,
+  growth: measureGrowth,
+  checkpoint: measureCheckpoint,
   rest: measureRest,
   plan: measurePlan,
 };
@@ -49,10 +62,15 @@ const RESULTS = fileURLToPath(new URL("results.json", import.meta.url));
 
 const SCALE: Scale = {
   rounds: 3,
-  records: 2_000_000,
+  records: 1_000_000,
   workloadPairs: [60_000, 1_000_000],
+  traceRecords: 600_000,
+  exactnessSeeds: 10,
   windowIds: 5_000_000,
   insidePairs: 1_900_000,
+  pendingDwells: [100_000, 500_000, 1_000_000, 1_900_000, 5_000_000],
+  growthPairs: [1_000_000, 2_000_000, 4_000_000, 8_000_000],
+  partitionCounts: [1, 4, 16, 64],
   liveSeconds: 20,
   churnSeconds: 3,
   windowSeconds: 2,
@@ -80,6 +98,8 @@ export function parseBenchArguments(args: readonly string[]): BenchArguments {
     const right = numbers.every((value) => Number.isSafeInteger(value) && value > 0);
     if (flag === "--only" && Object.hasOwn(PARTS, text)) parts = [text];
     else if (flag === "--pairs" && right) scale = { ...scale, workloadPairs: numbers };
+    else if (flag === "--pending" && right) scale = { ...scale, pendingDwells: numbers };
+    else if (flag === "--growth" && right) scale = { ...scale, growthPairs: numbers };
     else if (flag === "--rounds" && right) scale = { ...scale, rounds: number };
     else if (flag === "--records" && right) scale = { ...scale, records: number };
     else if (flag === "--ids" && right) scale = { ...scale, windowIds: number };
@@ -89,7 +109,7 @@ export function parseBenchArguments(args: readonly string[]): BenchArguments {
       throw new RangeError(
         `Cannot read ${flag} ${text}: give --only ${
           Object.keys(PARTS).join("|")
-        }, --rounds, --records, --pairs N,N, ` +
+        }, --rounds, --records, --pairs N,N, ` + `--pending N,N, --growth N,N, ` +
           `--ids, --inside or --seconds with a number above 0`,
       );
     }

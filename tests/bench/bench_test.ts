@@ -13,9 +13,13 @@ Deno.test("parseBenchArguments: all parts, one of them, and how much of it", () 
   assert.deepEqual(parseBenchArguments([]).parts, [
     "timers",
     "window",
+    "duplicates",
+    "exactness",
+    "afternoon",
     "throughput",
     "pairs",
-    "restart",
+    "growth",
+    "checkpoint",
     "rest",
     "plan",
   ]);
@@ -50,6 +54,8 @@ Deno.test("measureProcess: CPU time of a child, and an error where it fails", as
   const took = await measureProcess(["sh", "-c", "echo out; echo err >&2"]);
   assert.equal(took.stderr, "err\n");
   assert.ok(took.cpuSeconds >= 0 && took.wallSeconds > 0);
+  const slow = await measureProcess(["sleep", "0.3"]);
+  assert.ok(slow.peakMiB > 0 && slow.peakMiB < 100, `${slow.peakMiB} MiB`);
   await assert.rejects(measureProcess(["sh", "-c", "exit 3"]), /ended with 3/);
 });
 

@@ -7,7 +7,7 @@ import type { Config } from "../../lib/config.ts";
 import { FenceRules } from "../../lib/fence_rules.ts";
 import { Identity } from "../../lib/identity.ts";
 import { SharedCount } from "../../lib/partition.ts";
-import type { Sink } from "../../actors/ports.ts";
+import type { Sink, Source } from "../../actors/ports.ts";
 import { SplitActor, type SplitReport } from "../../actors/split_actor.ts";
 import { Ticker } from "../../actors/ticker.ts";
 import {
@@ -40,6 +40,8 @@ export interface EngineOptions {
   /** Records that the source gives at a time. */
   readonly batchRecords?: number;
   readonly world?: World;
+  /** The source, where it does not give lines as fast as they are read. */
+  readonly source?: (world: World) => Source;
   /** The output, where it is not the world's `triggers` alone. */
   readonly sink?: (world: World) => Sink;
   /** Which triggers the output never takes. */
@@ -68,7 +70,8 @@ export async function runProcess(
     rules: new FenceRules(config.dwell.rules),
     pairBound: new SharedCount(config.pairs.capacity),
     notice: (message) => notices.push(message),
-    source: new SimulatedSource(world, lines, { batchRecords: options.batchRecords ?? 64 }),
+    source: options.source?.(world) ??
+      new SimulatedSource(world, lines, { batchRecords: options.batchRecords ?? 64 }),
     sink: options.sink?.(world) ?? new SimulatedSink(world, world.triggers),
     deadLetters: new SimulatedSink(world, world.deadLetters),
     store: new SimulatedStore(world),
